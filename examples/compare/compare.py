@@ -3,8 +3,8 @@
 The methods are the `Context` of this project, the `Context` of OpenDP, and calibrated noise.
 
 All methods answer questions of the same kinds about one table. All answers to one question together
-are (1, 1e-6)-DP, where one person is one row that is present or absent. The following commands run
-the comparison:
+are (1, 1e-6)-DP. Neighbouring tables differ by one row, which is added or removed. The following
+commands run the comparison:
 
     python -m venv /tmp/compare
     /tmp/compare/bin/pip install opendp==0.16.0 polars==1.36.1 pyarrow dp_accounting numpy
@@ -12,8 +12,8 @@ the comparison:
     /tmp/compare/bin/python examples/compare/compare.py people.csv ours.json 60
 
 The table is CSV with the columns age, educ (1 to 16) and income. The last argument of the last
-command is the number of repetitions for OpenDP. If the expected error is known, only a tenth of the
-repetitions is made.
+command is the number of repetitions for OpenDP. If the expected error of OpenDP is known, this
+number is divided by ten.
 
 * The `Context` of this project has the budget (1, 1e-6).
 * The `Context` of OpenDP is run with two budgets: an epsilon of 1, and the largest rho that OpenDP
@@ -75,7 +75,7 @@ class Measured:
 
 
 def several(errors, expected=None):
-    """Repeat a release, and collect its errors. If `expected` is known, repeat it less often."""
+    """Repeat a release, and collect the errors. If `expected` is known, make fewer repetitions."""
     times = TIMES if expected is None else max(2, TIMES // 10)
     found = [np.array(errors(), dtype=float) for _ in range(times)]
     return Measured([np.mean(one**2) for one in found], len(found[0]), expected)

@@ -44,7 +44,8 @@ pub struct Line {
 /// filter refuses the last question. The [`Line`] of the last question contains the reason.
 ///
 /// # Errors
-/// `Argument` when `epsilon` is not positive or not finite, `NoEntropy` without random bits.
+/// `Argument` when `epsilon` is not positive or not finite, `NoEntropy` when the operating system
+/// returns no random bits.
 pub fn hold(table: &People, epsilon: f64) -> Result<Vec<Line>> {
     if !(0.0 < epsilon && epsilon < f64::INFINITY) {
         let reason = format!("expected a finite number above 0, found {}", shown(epsilon));

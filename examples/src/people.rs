@@ -57,8 +57,8 @@ pub fn people() -> Result<Space<AnyPeople, SymmetricDistance>> {
 /// Make a transformation whose output is a column, or any other list of rows.
 ///
 /// `take` computes the rows. Each row must depend on only one person, and each person must have at
-/// most one row. So one more person in the table is at most one more row in the column. The
-/// distance between two columns is at most the distance between their tables.
+/// most one row. So one more person in the table adds at most one row to the column. The distance
+/// between two columns is at most the distance between their tables.
 ///
 /// # Errors
 /// `MetricSpace` when the rows have no symmetric distance.

@@ -149,7 +149,8 @@ impl Draw {
     fn happens(&mut self, thousandths: u32) -> bool {
         self.below(1000) < thousandths
     }
-    /// Draw a multiple of 2^-32 that is at least 0 and below 1.
+    /// Draw a multiple of 2^-32 from 0 up to, but not including, 1. All these multiples are equally
+    /// likely.
     fn unit(&mut self) -> f64 {
         f64::from(self.0.next_u32()) / 4_294_967_296.0
     }

@@ -2,9 +2,9 @@
 //!
 //! Two tables are neighbours when one table consists of the people of the other table and one more
 //! person. Each statistic reads one column. A column is a projection of the table. This projection
-//! is 1-stable, because one more person in the table is one more row in the column. So neighbouring
-//! tables have columns at [`SymmetricDistance`](opendp_core::SymmetricDistance) 1. The map of each
-//! measurement computes the loss of this measurement at this distance. The total loss is the
+//! is 1-stable, because one more person in the table adds one row to the column. So the columns of
+//! neighbouring tables are at [`SymmetricDistance`](opendp_core::SymmetricDistance) 1. The map of
+//! each measurement computes the loss of this measurement at this distance. The total loss is the
 //! composition of these losses.
 
 mod histogram;
@@ -51,7 +51,7 @@ pub struct Answer {
     pub label: String,
     /// The answer. A mean is missing if the noisy number of people is below 1.
     pub value: Option<f64>,
-    /// The number of meaningful decimals of the answer.
+    /// The number of decimals with which a report writes the answer.
     pub decimals: usize,
     /// A bound on the distance between this answer and the true answer. The bound fails with
     /// probability at most [`ALPHA`].
@@ -73,8 +73,8 @@ pub enum Accuracy {
 /// Release all statistics, at a total loss of at most `epsilon`.
 ///
 /// # Errors
-/// `Argument` when `epsilon` is not positive, is not finite, or is too small. `NoEntropy` without
-/// random bits.
+/// `Argument` when `epsilon` is not positive, is not finite, or is too small. `NoEntropy` when the
+/// operating system returns no random bits.
 pub fn census(people: &People, epsilon: f64) -> Result<Census> {
     if !(0.0 < epsilon && epsilon < f64::INFINITY) {
         let reason = format!("expected a finite number above 0, found {}", shown(epsilon));

@@ -2,9 +2,9 @@
 //!
 //! A mechanism states a [`DominatingPair`]. A dominating pair consists of two distributions. The
 //! loss of an output is the logarithm of the quotient of its two probabilities. At each epsilon,
-//! the delta of this pair is at least the delta of the mechanism on any two neighbouring data sets.
-//! An [`Account`] composes any number of pairs. The account computes certified lower and upper
-//! bounds on delta at an epsilon, or on epsilon at a delta.
+//! the delta of the dominating pair is at least the delta of the mechanism on any two neighbouring
+//! data sets. An [`Account`] composes any number of pairs. The account computes certified lower and
+//! upper bounds on delta at an epsilon, or on epsilon at a delta.
 //!
 //! # How an account computes, and why the bounds hold
 //!
@@ -49,15 +49,15 @@
 //!
 //! Pairs for noise on a Poisson sample, and pairs for profiles known only as curves, list their
 //! losses. One Fourier transform of such a list computes the transform of the loss at all
-//! frequencies. Two conditions decide whether the sum for an upper bound includes the added
-//! Gaussian release. First, the requested relative error must be at least the default, `10^-4`.
-//! Second, the account must have 64 or more different pairs, or 16 or more different pairs of which
-//! at least one lists its losses. If both conditions are met, the sum without this release is
-//! computed only if the sum with this release gives no result. With 64 or more pairs, the added
+//! frequencies. For an upper bound, two conditions decide whether the sum with the added Gaussian
+//! release is computed first. First, the requested relative error must be at least the default,
+//! `10^-4`. Second, the account must have 64 or more different pairs, or 16 or more different pairs
+//! of which at least one lists its losses. If both conditions are met, the sum without this release
+//! is computed only if the sum with this release gives no result. With 64 or more pairs, the added
 //! release has a larger loss than with fewer pairs, and increases epsilon by about 0.01 %. With 64
 //! or more pairs, the heuristic considers only a few pairs, which represent all pairs.
 //!
-//! Before all steps above, some pairs are replaced. Discrete Gaussian noise is replaced by pairs
+//! Before the steps above, some pairs are replaced. Discrete Gaussian noise is replaced by pairs
 //! that [enclose it](Between). Several equal releases with discrete Gaussian noise are replaced by
 //! one release. Discrete Gaussian noise of a large scale is replaced by continuous noise. All
 //! continuous Gaussian noise is joined into one release. For some pairs, only `rho` (the

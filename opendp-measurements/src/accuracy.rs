@@ -32,8 +32,8 @@
 //! off, each of these noises is rounded to the nearest grid point. Then Hoeffding's bound limits
 //! the sum of the rounding errors, except with probability `alpha / 10000`. If all noises are
 //! integers, some grid contains all values of the weighted sum, because all weights are rational.
-//! If this grid is coarse enough, this grid is used, and rounding is not needed. If no noise is
-//! discrete or cut off, all Gaussian noises are merged into one noise. The distributions on the
+//! If this grid is coarse enough, the computation uses this grid, and rounds nothing. If no noise
+//! is discrete or cut off, all Gaussian noises are merged into one noise. The distributions on the
 //! grid are tilted: the mass at each value `x` is multiplied by `e^(t x)`, for a chosen number `t`.
 //! Then the transforms of the [accounting](crate::accounting) convolve the tilted distributions. A
 //! transform computes the masses in an interval of values, which is called the window. The

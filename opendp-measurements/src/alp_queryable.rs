@@ -188,7 +188,6 @@ fn asked<K: HashableAtom>(table: Table) -> Queryable<K, f64> {
     Queryable::stateless(move |key: &K| Ok(table.estimate(table.hashes.of(key))))
 }
 
-/// The maximum number of hash functions.
 const MOST_HASHES: u64 = 1 << 20;
 /// A table has at most `2^MOST_BITS` bits.
 const MOST_BITS: u32 = 32;

@@ -1,13 +1,12 @@
-//! Vectors that are filled and sorted by code that is compiled to few instructions.
+//! Functions that fill and sort vectors. They keep the size of the compiled program small.
 
 use std::cmp::Ordering;
 
 use opendp_core::order;
 
-/// Fills a vector with a plain loop. Without optimisation, `collect` compiles to several times as
-/// much code for each type of iterators.
+/// Collect the items of an iterator with a plain loop. Without optimisation, the code of `collect`
+/// is several times as large, and is compiled again for each type of iterator.
 pub(crate) trait Collected: Iterator + Sized {
-    /// Return all items.
     fn collected(self) -> Vec<Self::Item> {
         let mut list = Vec::with_capacity(self.size_hint().0);
         for item in self {
@@ -43,8 +42,8 @@ pub(crate) trait Collected: Iterator + Sized {
 }
 impl<I: Iterator> Collected for I {}
 
-/// Sort a vector. Equal items keep their order. Unlike the sort of the standard library, the sort
-/// is not compiled again for each comparison.
+/// Sort a vector. Equal items keep their order. The sort of the standard library is compiled again
+/// for each comparison function. This function is compiled only once for each type of item.
 pub(crate) fn sort_by<T>(list: &mut Vec<T>, compare: &dyn Fn(&T, &T) -> Ordering) {
     let places = order::places(list.len(), &|i, j| compare(&list[i], &list[j]));
     let mut items = std::mem::take(list).into_iter().map(Some).collected();

@@ -1,6 +1,5 @@
 //! The composition of several releases of the same data.
 
-// The modules of the constructors.
 mod adaptive_composition;
 mod fully_adaptive_composition;
 mod parallel_composition;
@@ -51,8 +50,7 @@ pub use privacy_filter::make_privacy_filter;
 /// Take the losses of the members at `d_in`. The loss is the composition of these losses in the
 /// measure. For epsilon or rho, the losses are added exactly, and the sum is rounded up once. For
 /// privacy profiles, the distributions of the members' losses are convolved, and the result is the
-/// profile of the convolution. The [accounting](crate::accounting) computes this profile. The
-/// analyst can choose an epsilon or a delta later.
+/// profile of the convolution. The [accounting](crate::accounting) computes this profile.
 ///
 /// # Proof
 /// Let `x`, `y` be `d_in`-close elements of the common input domain. Let `map_i` be the map of

@@ -1,6 +1,5 @@
 //! Conversions from one privacy measure to another.
 
-// The modules of the constructors.
 mod approximate;
 mod fix_delta;
 mod fixed_approx_dp_to_approx_dp;

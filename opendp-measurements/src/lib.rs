@@ -14,10 +14,11 @@
 //!   [`laplacian_scale_to_accuracy`] and similar functions convert a scale to an error.
 //!   [`accuracy_to_laplacian_scale`] and similar functions convert an error to a scale. These
 //!   functions compute certified bounds. For Gaussian noise, they use [`tails`].
-//! - [`make_gumbel_max`] chooses the index of a good score by Gumbel noise.
+//! - [`make_gumbel_max`] adds Gumbel noise to scores, and chooses the index of the best noisy
+//!   score.
 //! - [`make_noisy_max`] chooses one good score, and [`make_noisy_top_k`] chooses several good
-//!   scores. Both constructors support two privacy measures. [`make_report_noisy_max_gumbel`] is an
-//!   older name of [`make_noisy_max`].
+//!   scores. Both constructors support pure and zero-concentrated differential privacy.
+//!   [`make_report_noisy_max_gumbel`] is an older name of [`make_noisy_max`].
 //! - [`make_sparse_vector`] answers which of many queries exceed a threshold. The loss does not
 //!   depend on the number of queries below the threshold. [`make_above_threshold`] does the same
 //!   for the numbers of a vector.
@@ -80,9 +81,8 @@
     )
 )]
 
-/// Add a function to the registry, as [`opendp_core::register!`] does. When unit tests are
-/// compiled, nothing is registered. The tests in `tests/it` call the registered constructors by
-/// name.
+/// Add a function to the registry, as [`opendp_core::register!`] does. In a build of unit tests,
+/// this macro registers nothing.
 #[cfg(not(test))]
 macro_rules! register {
     ($($registration:tt)*) => { opendp_core::register! { $($registration)* } };
@@ -140,7 +140,7 @@ pub use accuracy::scale_accuracy::{
     accuracy_to_gaussian_scale, accuracy_to_laplacian_scale, discrete_gaussian_scale_to_accuracy,
     discrete_laplacian_scale_to_accuracy, gaussian_scale_to_accuracy, laplacian_scale_to_accuracy,
 };
-// Mechanisms that choose good candidates.
+// Mechanisms that choose candidates with good scores.
 pub use samplers::Optimize;
 pub use selection::{
     Candidate, CandidateMeasure, ScoreMetric, SelectionMeasure, Temperature, make_gumbel_max,

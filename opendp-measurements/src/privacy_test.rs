@@ -113,7 +113,7 @@ fn excess<DI: Domain, MI: Metric, R: opendp_core::Carrier>(
     epsilon: f64,
     events: &[&dyn Fn(&R) -> bool],
 ) -> f64 {
-    // With these draws, the expected excess of each control is above 17.
+    // With this number of draws, the expected excess of each control is above 17.
     let draws = 200_000;
     let frequencies = |x: &DI::Carrier| {
         let mut counts = vec![0.0; events.len()];

@@ -135,7 +135,7 @@ pub fn gaussian_tail(scale: Scale, t: f64) -> Result<f64> {
 /// `exp(-z^2 / (2 scale^2))`.
 ///
 /// Up to a scale of 256, the bound is computed with at least 100 bits and then rounded up to a
-/// float. Above 256, the bound exceeds the tail by a relative error below `2^-14`. For a scale
+/// float. Above 256, the bound exceeds the tail by a relative amount below `2^-14`. For a scale
 /// above 256, the computation of the bound takes no longer than for the scale 256.
 ///
 /// # Proof

@@ -33,8 +33,8 @@ const CASTABLE: [&str; 7] = ["String", "bool", "i32", "i64", "u32", "u64", "usiz
 const OF_DATA: [&str; 4] =
     ["SymmetricDistance", "InsertDeleteDistance", "ChangeOneDistance", "HammingDistance"];
 
-/// Write a message for a space that a constructor does not take. Suppose that the constructor takes
-/// a space that differs from the given space only in the atomic types. Then the message states the
+/// Write a message for a space that a constructor does not take. The constructor may take a space
+/// that differs from the given space only in the atomic types. In this case, the message states the
 /// given atomic types, and the atomic types that the constructor takes. Otherwise, the message
 /// states up to three of the spaces that the constructor takes, with `T` in place of each atomic
 /// type. The message can end with advice. Return `None` if the argument is not a space, or if no

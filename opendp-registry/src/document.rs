@@ -30,8 +30,8 @@ const VERSION: u64 = 1;
 /// the space of the document. At each later link, the current space is the output space of the
 /// previous link. If the constructor has a parameter `input` and the link does not state an input
 /// space, the current space becomes the argument `input`. An argument can contain three special
-/// forms. The form `{"constructor": NAME, "types": {...}, "args": {...}}` is one call. The form
-/// `{"chain": [...]}` is a chain that starts from the current space. The form
+/// forms. The form `{"constructor": NAME, "types": {...}, "args": {...}}` is one call of a
+/// constructor. The form `{"chain": [...]}` is a chain that starts from the current space. The form
 /// `{"param": "NAME"}` stands for a number that is given later, or that a search finds. In a list,
 /// `"repeat": N` next to `"chain"` makes N copies of the chain. A document can also be a
 /// serialization of OpenDP 0.16 (`{"__function__": ...}`).
@@ -109,8 +109,8 @@ impl Document {
     ///
     /// # Errors
     /// `Argument` when a parameter has no value, when a part of the document has a wrong form, or
-    /// when the document states a newer version of a package than this program knows. The errors of
-    /// finding and calling each constructor, with the place in the document.
+    /// when the stated version of a package is newer than this program. The errors of finding and
+    /// calling each constructor, with the place in the document.
     pub fn build(&self, registry: &Registry) -> Result<Constructed> {
         self.build_with(registry, &BTreeMap::new())
     }

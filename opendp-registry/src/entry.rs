@@ -164,7 +164,6 @@ impl Entry {
             && self.generics.iter().zip(&other.generics).all(same)
             && parameters().all(|(a, b)| (&a.name, &a.default) == (&b.name, &b.default))
     }
-    /// Return all signatures of a registration.
     pub(crate) fn all_of(registration: &'static Registration) -> impl Iterator<Item = Entry> {
         registration
             .signatures()
@@ -241,8 +240,8 @@ impl fmt::Debug for Entry {
 pub struct Addition(Entry);
 impl Addition {
     /// Begin to describe a constructor. The arguments are the name of the constructor, the package
-    /// that is responsible for the constructor, the kind of the constructed object, and the type
-    /// name of this object.
+    /// that is responsible for it, the kind of the constructed object, and the type name of this
+    /// object.
     pub fn new(
         name: impl Into<Cow<'static, str>>,
         package: impl Into<Cow<'static, str>>,

@@ -72,8 +72,8 @@ pub(crate) fn ambiguous(request: &Request, left: &[&Arc<Entry>]) -> Error {
     ))
 }
 
-/// Report why no signature fits. Take the signature that is nearest to the request. The error names
-/// the parameter of this signature that does not fit the request.
+/// Report why no signature fits. The error names the parameter that does not fit, in the signature
+/// that is nearest to the request.
 #[cold]
 pub(crate) fn no_candidate(request: &Request, args: &Args, family: &Family) -> Error {
     // If the name of an argument occurs in no signature, this name is the mistake.
@@ -84,8 +84,8 @@ pub(crate) fn no_candidate(request: &Request, args: &Args, family: &Family) -> E
         family.entries.iter().filter_map(|entry| entry.refuses(request, args)).collect();
     // The type arguments of the request are checked first. So if a signature refuses an argument,
     // the type arguments of the request fit this signature. Such a signature is nearer to the
-    // request than a signature that refuses a type. An argument whose name occurs in no signature
-    // was already reported above.
+    // request than a signature that refuses a type. Arguments whose names occur in no signature
+    // were already reported by `unknown_name`.
     let rank = |refusal: &Refusal| match refusal {
         Refusal::Argument(..) => 0,
         Refusal::Type(..) => 1,

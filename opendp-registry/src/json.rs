@@ -23,14 +23,15 @@ pub const MAX_BYTES: usize = 1 << 30;
 /// # Ok::<(), opendp_core::Error>(())
 /// ```
 ///
-/// A byte order mark at the beginning is skipped.
+/// A byte order mark at the beginning of the text is skipped.
 ///
 /// # Errors
 /// `Argument` with the line and column of the mistake.
 pub fn parse(text: &str) -> Result<Json> {
     read(text, Node { names: false })
 }
-/// Read JSON as [`parse`] does, but with more help in errors. The text is a document or a request.
+/// Read JSON as [`parse`] does, but with more details in errors. The text is a document or a
+/// request.
 ///
 /// If a key occurs twice, the error names this key. Keys within `arg` are never named, because
 /// `arg` is the part of a request that contains data.

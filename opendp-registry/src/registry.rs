@@ -22,8 +22,8 @@ use crate::{Addition, Entry, Request};
 
 /// The constructors that a program can name.
 ///
-/// Many threads can resolve names at the same time. The results of requests are cached. The results
-/// do not depend on the order in which crates register.
+/// Many threads can resolve names at the same time. The results of requests are cached. They do not
+/// depend on the order in which crates register their constructors.
 pub struct Registry {
     families: DashMap<String, Arc<Family>>,
     memo: DashMap<u64, Vec<Memo>, KeyHashes>,
@@ -121,7 +121,7 @@ impl Registry {
     /// nothing.
     ///
     /// # Errors
-    /// `NotFound` when a name is not registered. The message states such a name.
+    /// `NotFound` with at least one missing name, when a name is not registered.
     pub fn expecting(&self, names: &[&str]) -> Result<&Self> {
         let missing: Vec<&str> =
             names.iter().copied().filter(|name| !self.families.contains_key(*name)).collect();
@@ -168,7 +168,7 @@ impl Registry {
             slot.insert(Arc::new(family));
         }
         self.describe(&entry, false);
-        // If no earlier request could refer to this name, all cached results are still right.
+        // If no earlier request could refer to this name, all cached results stay valid.
         if shadows {
             self.epoch.fetch_add(1, Ordering::SeqCst);
         }
@@ -211,8 +211,8 @@ impl Registry {
     ///
     /// # Errors
     /// `TypeParse` when the request is not a name with types. `NotFound` with the nearest names.
-    /// `Argument` with the parameter that failed. `Ambiguous` when two functions have the name, or
-    /// several signatures remain.
+    /// `Argument` with the name of an argument that does not fit. `Ambiguous` when two functions
+    /// have the name, or several signatures remain.
     pub fn resolve(&self, request: &str, args: &Args) -> Result<Arc<Entry>> {
         let epoch = self.epoch.load(Ordering::SeqCst);
         let hash = self.hash(request, args);

@@ -10,7 +10,8 @@ use serde_json::Value as Json;
 use crate::{Document, Registry};
 
 impl Document {
-    /// Find the boundary value of a parameter: the last value at which the map meets a bound.
+    /// Find the boundary value of a parameter: the value next to the boundary at which the map
+    /// still meets a bound.
     ///
     /// The inequality `map(d_in) <= d_out` holds for the values of the parameter on one side of a
     /// boundary. The result is the value on this side that is nearest to the boundary. For example,
@@ -20,13 +21,13 @@ impl Document {
     ///
     /// The search leaves out the values at which the document cannot be built. So the result is
     /// next to a value that does not meet the bound. There is one exception: if the bound is met at
-    /// all values at which the document can be built, the result is one end of the range of these
-    /// values. It is the end at which the loss is larger.
+    /// all values at which the document can be built, the result is the end of the range of these
+    /// values at which the loss is larger.
     ///
-    /// The search tries values of every size, but not every value. It finds the boundary if there
-    /// is only one, if the document can be built at one of these values, and if the values at which
-    /// the document can be built have no gap. Otherwise, the search may find no value although one
-    /// exists.
+    /// The search tries values of every magnitude, but not every value. The search finds the
+    /// boundary under three conditions: there is only one boundary, the document can be built at
+    /// one of the tried values, and the values at which the document can be built have no gap.
+    /// Otherwise, the search may find no value although one exists.
     ///
     /// The bound `d_out` is read as the exact decimal number in the JSON. This number is compared
     /// with the [exact loss](opendp_core::Measurement::exact_map), because a budget is charged with
@@ -98,7 +99,6 @@ impl Document {
     }
 }
 
-/// A search for the value of a parameter.
 struct Search<'a, B> {
     build: &'a B,
     parameter: &'a str,
@@ -211,7 +211,7 @@ fn meets(made: &Constructed, d_in: &Json, d_out: &Json) -> Result<bool> {
             loss.iter().zip(&bound).all(|(loss, bound)| loss <= bound)
         }
         // Some losses, such as profiles, have no exact numbers. For these losses, only the
-        // comparison above is made.
+        // comparison of floats is made.
         _ => true,
     })
 }

@@ -108,8 +108,8 @@ pub struct Suggestion {
 /// - If the goal has no condition `about`, constructors that return an error for the space of the
 ///   data are listed.
 /// - If the goal has the condition `about`, constructors for which the condition holds are listed.
-///   Suppose that the condition holds for a link of a chain, but the search suggests no chain. Then
-///   the constructors that could add noise at the end of this chain are listed, too.
+///   If the search suggests no chain, the constructors that could add noise at the end of a chain
+///   are listed too, if the condition holds for a link of this chain.
 /// - If the error of a listed constructor names another constructor that the search could not use,
 ///   this other constructor is listed too.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -150,11 +150,11 @@ impl Registry {
     /// Every suggestion was built, and its loss was checked. If a chain has noise, a search finds
     /// the parameter of the noise. The search uses constructors without a stated proof only if the
     /// goal allows them. The search does not use older names. By default, the search never turns
-    /// rows of floats into rows of another type, or rows of texts into rows of integers. A
-    /// constructor may convert rows in these ways in two cases: the condition `about` of the goal
-    /// holds for the constructor, or a fact such as `cast_default.TOA` states one of its arguments.
-    /// If several chains of transformations compute the same statistic, the search continues only
-    /// with the shortest of them.
+    /// rows of floats into rows of another type, or rows of texts into rows of integers. There are
+    /// two exceptions: constructors for which the condition `about` of the goal holds, and
+    /// constructors with a fact for one of their arguments, such as `cast_default.TOA`. If several
+    /// chains of transformations compute the same statistic, the search continues only with the
+    /// shortest of them.
     ///
     /// ```
     /// use opendp_measurements as _;

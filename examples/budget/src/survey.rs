@@ -10,10 +10,9 @@ use opendp_core::{Approximate, MaxDivergence, Result};
 use opendp_ledger::{ContextJournal, Ledger};
 use opendp_measurements::Released;
 
-/// A budget of an epsilon and a delta.
+/// The privacy measure of the budget. A loss is a pair of an epsilon and a delta.
 pub(crate) type Loss = Approximate<MaxDivergence>;
 
-/// The number of questions.
 pub(crate) const QUESTIONS: usize = 10;
 /// The largest probability with which an interval may miss the true answer.
 const ALPHA: f64 = Context::<Loss>::ALPHA;
@@ -57,7 +56,8 @@ pub(crate) struct Line {
 /// Ask the ten questions.
 ///
 /// # Errors
-/// `BudgetExceeded` when the budget is spent, `NoEntropy` without random bits.
+/// `BudgetExceeded` when the budget is spent, `NoEntropy` when the operating system returns no
+/// random bits.
 pub(crate) fn ask(context: &Context<Loss>) -> Result<Vec<Line>> {
     let workers = |title: &str| ask_about(context, title).filter("status", |s: &i64| *s == 1);
     let mut lines = Vec::new();

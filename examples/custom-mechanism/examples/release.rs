@@ -64,7 +64,7 @@ mod tests {
         let report = release(COUNT, GRAPH, "1").unwrap();
         assert_eq!(report["loss"], json!(0.5));
         assert!(report["release"].is_i64(), "{report}");
-        // The control: at distance 2, the loss is twice the loss at distance 1.
+        // At distance 2, the loss is twice the loss at distance 1.
         assert_eq!(release(COUNT, GRAPH, "2").unwrap()["loss"], json!(1.0));
     }
     #[test]

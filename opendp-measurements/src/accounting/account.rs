@@ -230,7 +230,7 @@ impl Account {
         }
     }
     /// If the account contains only a few equal releases of vectors of integers with discrete
-    /// Gaussian noise, return the recursion that bounds their delta. The recursion gives good
+    /// Gaussian noise, return the recursion that bounds their delta. The recursion gives tight
     /// bounds for deltas of about `delta / 2` or more. For smaller deltas, the bounds are loose.
     fn game(&self, delta: f64) -> Option<IntegerGame> {
         let [(pair, count)] = &self.parts[..] else { return None };

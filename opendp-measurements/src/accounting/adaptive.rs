@@ -1,5 +1,5 @@
-//! An account with a budget of an epsilon and a delta, for releases that are chosen adaptively. For
-//! many releases, its bounds are tighter than the sums of the epsilons and of the deltas.
+//! An account for adaptively chosen releases. For many releases, its bounds are tighter than the
+//! sums of the epsilons and of the deltas.
 
 mod document;
 
@@ -142,12 +142,12 @@ impl Default for Room {
 /// *Several filters.* Let `E` be a set of transcripts of the interaction. Let `E_j` be the subset
 /// in which filter `j` has admitted all releases, and no filter with a lower number has admitted
 /// all releases. Let `P` and `Q` be the distributions of the transcript on two neighbours. Consider
-/// the interaction that stops before filter `j` is exceeded. For transcripts in `E_j`, this
-/// interaction is the whole interaction. Let `H_j` be the delta of filter `j`: the largest delta,
-/// at the budget's epsilon, of an interaction that this filter admits. If no release reveals all
-/// data, `P(E_j) - e^epsilon Q(E_j)` is at most `H_j`. Each transcript in `E` is in exactly one
-/// `E_j`, because some filter has admitted all releases of the transcript. So
-/// `P(E) - e^epsilon Q(E) <= D + sum_j H_j`, which is at most the budget's delta.
+/// the interaction that stops before a release exceeds a limit of filter `j`. For transcripts in
+/// `E_j`, this interaction is the whole interaction. Let `H_j` be the delta of filter `j`: the
+/// largest delta, at the budget's epsilon, of an interaction that this filter admits. If no release
+/// reveals all data, `P(E_j) - e^epsilon Q(E_j)` is at most `H_j`. Each transcript in `E` is in
+/// exactly one `E_j`, because some filter has admitted all releases of the transcript. So `P(E) -
+/// e^epsilon Q(E) <= D + sum_j H_j`, which is at most the budget's delta.
 ///
 /// Delta is divided into `D` and the `H_j` when the first release is charged. The division depends
 /// on the kind and the size of this release, and on whether the account is for a single release.
@@ -195,14 +195,10 @@ impl Default for Room {
 pub struct AdaptiveAccount {
     epsilon: Exact,
     delta: Exact,
-    /// Three ways to divide delta among the filters. The first release selects one of these ways.
-    /// If the first release has a pure loss and is not the only release, three fractions are
-    /// compared: how much of the Gaussian filter, of the Renyi filter and of the budget's epsilon
-    /// this loss would use up. The first way is for Gaussian noise, and for a pure loss whose
-    /// fraction of the Gaussian filter is the smallest of the three. The second way is for a
-    /// choice, and for a pure loss whose fraction of the Renyi filter is the smallest. The third
-    /// way is for all other first releases. Accounts of older versions do not have the second way.
-    /// After the first release is charged, the account keeps only the way for this release.
+    /// Three ways to divide delta among the filters. The first way has a large Gaussian filter, and
+    /// the second way has a Renyi filter. The first release selects one of the ways: see `way_of`.
+    /// Accounts of older versions do not have the second way. After the first release is charged,
+    /// the account keeps only the way for this release.
     ways: Vec<Way>,
     began: bool,
     /// Whether the account is for a single release.
@@ -357,11 +353,13 @@ impl AdaptiveAccount {
         }
     }
     /// Choose the way to divide delta. The choice depends on the first release. If this release has
-    /// Gaussian noise, choose the way for Gaussian noise. If the release is a choice, choose the
-    /// way that `renyi_first` returns. A pure loss would use up a fraction of the Gaussian filter,
-    /// of the Renyi filter and of the budget's epsilon. If the release has a pure loss and the
-    /// account is not for a single release, choose the way that belongs to the smallest fraction.
-    /// In all other cases, choose the last element of `self.ways`.
+    /// Gaussian noise, choose the first way. If the release is a choice, choose the way that
+    /// `renyi_first` returns. A pure loss would use up a fraction of the Gaussian filter, of the
+    /// Renyi filter and of the budget's epsilon. If the release has a pure loss and the account is
+    /// not for a single release, compare these fractions. If the fraction of the Gaussian filter is
+    /// the smallest, choose the first way. If the fraction of the Renyi filter is the smallest,
+    /// choose the way that `renyi_first` returns. In all other cases, choose the last element of
+    /// `self.ways`.
     fn way_of(&self, loss: &AdaptiveLoss) -> Result<Option<&Way>> {
         let (gaussian, others) = (self.ways.first(), self.ways.last());
         if loss.mu_squared.is_some() {

@@ -35,7 +35,6 @@ pub(super) struct Basic {
     known: Memo<Vec<CurvePoints>>,
 }
 
-/// Evaluated points of a curve.
 struct CurvePoints {
     points: Vec<EpsilonDelta>,
     /// The evaluated points, and guessed points between the evaluated points.
@@ -144,9 +143,9 @@ impl Basic {
         }
         Ok(found)
     }
-    /// Choose points of the curves by `at_best_price`. Then replace the points of single members.
-    /// If `highest` is true, the new point of a member has a smaller delta than the old point.
-    /// Otherwise the new point has a smaller epsilon. Replace a point only if the sums still
+    /// Choose points of the curves by `at_best_price`. Then try to replace the point of each
+    /// member. If `highest` is true, the new point of a member has a smaller delta than the old
+    /// point. Otherwise the new point has a smaller epsilon. Replace a point only if the sums still
     /// satisfy `fits`.
     fn at_points(
         &self,

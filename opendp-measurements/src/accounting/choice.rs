@@ -89,8 +89,8 @@ mod tests {
                 closest = closest.max(apart / mu(range));
             }
         }
-        // The control: small ranges come within 0.1 % of the bound. So the bound would be wrong if
-        // its constant were smaller by 0.1 %.
+        // The control: for small ranges, the exact `mu` is within 0.1 % of the bound. So the bound
+        // would be wrong if its constant were smaller by 0.1 %.
         assert!(0.999 < closest, "{closest}");
     }
     #[test]

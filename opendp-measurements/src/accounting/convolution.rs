@@ -30,7 +30,6 @@ pub(crate) struct Convolution {
     outside: f64,
     /// The logarithm of the factor that undoes the normalisation of the masses.
     scale: f64,
-    /// A bound on the error of `scale`.
     scale_error: f64,
     /// A bound on the mass with an infinite loss.
     infinite: f64,
@@ -60,10 +59,10 @@ pub(super) fn transform_error(n: usize) -> f64 {
     16.0 * (f64::from(n.ilog2()) + 2.0) * U
 }
 
-/// The tilted masses of one measure. The total of these masses is 1 up to rounding.
+/// The tilted masses of one measure. Up to rounding, their total is 1.
 struct TiltedMasses {
     values: Vec<f64>,
-    /// The logarithm of the divisor that normalises the masses. The bounds hold for each divisor.
+    /// The logarithm of the divisor that normalises the masses. Every divisor gives valid bounds.
     log: f64,
     /// A bound on the sum of the errors of all masses.
     error: f64,
@@ -303,7 +302,7 @@ impl Convolution {
         let tilted = (self.tilt * epsilon).clamp(f64::MIN, f64::MAX);
         let exponent = self.scale - tilted;
         let error = self.scale_error + 8.0 * U * (self.scale.abs() + tilted.abs());
-        // `exp` returns 0 below -700. A factor of 0 would not be an upper bound.
+        // For arguments below -700, `exp` returns 0. A factor of 0 would not be an upper bound.
         let least = if 0.0 < sign { -690.0 } else { f64::NEG_INFINITY };
         exp((exponent + sign * error).clamp(least, 700.0)) * (1.0 + sign * 16.0 * U)
     }
@@ -355,7 +354,7 @@ pub(super) fn raise(base: Complex, mut power: u64) -> Complex {
 
 /// Return an upper bound on the tilted mass outside of a window. On each side, use Chernoff's bound
 /// with the cumulant at another tilt. The bound holds for every choice of this tilt. The tilts that
-/// are tried are good if the sum of the losses is nearly normal.
+/// are tried give tight bounds if the sum of the losses is nearly normal.
 fn outside(parts: &[(DiscreteLoss, u64)], tilt: f64, (low, high): (f64, f64), limit: f64) -> f64 {
     let cumulants = |t: f64| {
         parts.iter().fold((0.0, 0.0, 0.0), |(a, b, c), (part, count)| {
@@ -392,7 +391,8 @@ fn outside(parts: &[(DiscreteLoss, u64)], tilt: f64, (low, high): (f64, f64), li
         }
         best
     };
-    // The window excludes its high end, and the products are rounded. So keep half a step free.
+    // The window excludes its high end, and `largest` is rounded. So compare `largest` with a
+    // number that is half a step below the high end.
     let half = parts.first().map_or(0.0, |(part, _)| part.step / 2.0);
     let above = if largest < high - half { 0.0 } else { one_side(1.0, high) };
     let below = if low <= least { 0.0 } else { one_side(-1.0, low) };

@@ -53,8 +53,9 @@ impl DiscreteLoss {
             if p == 0.0 {
                 continue;
             }
-            // If `q` is at most 1e-290, the true mass can be far below `q`, because normal tails
-            // below 1e-307 count as 0. With 0 in place of `q`, `b` is larger.
+            // If `q` is at most 1e-290, the true mass can be far below `q`, because a normal tail
+            // below 1e-307 counts as 0 when it is subtracted. With 0 in place of `q`, `b` is
+            // larger.
             let q = if q <= 1e-290 { 0.0 } else { q };
             let x = grid.edge(i);
             let error = 4.0 * buckets.relative + ROUNDING + 4.0 * U * x.abs();
@@ -156,8 +157,8 @@ impl DiscreteLoss {
         let top = self.mass.iter().enumerate().filter(|(_, mass)| 0.0 < **mass);
         let top = top.map(|(i, mass)| t * self.loss(i) + binary_exponent(*mass) * LN_2);
         let top = top.fold(f64::NEG_INFINITY, f64::max);
-        // Each loss has the power `e^(t x)`. In each block, the powers are divided by the largest
-        // power of the block. The quotients are the same in every block.
+        // The sum contains a power `e^(t x)` of each loss `x`. In each block, the powers are
+        // divided by the largest power of the block. The quotients are the same in every block.
         let steepest = if t < 0.0 { 0.0 } else { (BLOCK - 1) as f64 };
         let powers: [f64; BLOCK] =
             std::array::from_fn(|j| exp(t * self.step * (j as f64 - steepest)));

@@ -42,14 +42,15 @@ const INVERSE_FACTORIALS: [f64; 16] = [
     1.0 / 355_687_428_096_000.0,
 ];
 
-/// Compute `e^x`. Return 0 below -700, where the exact value is below `10^-304`, and infinity
-/// above 709.
+/// Compute `e^x`. For `x` below -700, the exact value is below `10^-304`, and the result is 0. For
+/// `x` above 709, the result is infinity.
 ///
 /// Write `x = k ln 2 + r` with `|r| < 0.35`. The product `k * LN_2_HIGH` and its difference from
-/// `x` are exact. The product `k * LN_2_LOW` is off by less than `2^-75`, and the last subtraction
-/// rounds by `u |r|`. So `r` is off by at most `u |r| + 2^-75`. The polynomial omits terms of about
-/// `r^15 / 15! < 2^-61`. The last steps round by `(1 + 0.35 + ...) u`. Together with the error of
-/// `r`, the relative error is below `4 u`. The scaling by `2^k` is exact.
+/// `x` are exact. The product `k * LN_2_LOW` is off by less than `2^-75`. The rounding error of the
+/// last subtraction is at most `u |r|`. So `r` is off by at most `u |r| + 2^-75`. The polynomial
+/// omits terms of about `r^15 / 15! < 2^-61`. The rounding errors of the last steps add up to at
+/// most `(1 + 0.35 + ...) u`. Together with the error of `r`, the relative error is below `4 u`.
+/// The scaling by `2^k` is exact.
 #[inline]
 pub(crate) fn exp(x: f64) -> f64 {
     if x < -700.0 {
@@ -171,9 +172,9 @@ pub(crate) const CIS_LIMIT: f64 = 1_000_000.0;
 /// Write `x = k pi / 2 + r` with `|r| < 0.79`. The product `k * HALF_PI_HIGH` and its difference
 /// from `x` are exact. The product `k * HALF_PI_LOW` is below `2^-14`, so `r` is off by at most
 /// `u |r| + 2^-66`. If `k` is 0, `r` is exact. The polynomials omit `r^18 / 18! < 2^-58` and
-/// `r^19 / 19!`. The last steps round by `2 u`. For the sine of `r`, this error is relative to `r`.
-/// If `k` is not 0, `|x|` is above 0.78. So the errors relative to `|x|` are at most 1.3 times the
-/// absolute errors.
+/// `r^19 / 19!`. The rounding errors of the last steps add up to at most `2 u`. For the sine of
+/// `r`, this error is relative to `r`. If `k` is not 0, `|x|` is above 0.78. So the errors relative
+/// to `|x|` are at most 1.3 times the absolute errors.
 #[inline]
 pub(crate) fn cis(x: f64) -> (f64, f64) {
     let k = nearest(x * std::f64::consts::FRAC_2_PI);

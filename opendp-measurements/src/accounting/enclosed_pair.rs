@@ -73,8 +73,8 @@ pub(super) fn roughness(variance: f64) -> f64 {
 /// and the variance of the noise of an enclosing pair. The difference is the same for both
 /// enclosing pairs. The scale must be at least 20.
 ///
-/// A larger difference makes the failure smaller, but the bounds less tight. At a difference of 40,
-/// the failure is negligible.
+/// A larger difference makes the probability of a failure smaller, but the bounds less tight. At a
+/// difference of 40, this probability is negligible.
 pub(super) fn smoothing(scale: f64) -> f64 {
     (scale * 1e-6 * scale).clamp(3.0, 40.0)
 }

@@ -24,12 +24,12 @@ use crate::collected::Collected;
 /// `x` is at most `|w'| s^p / p!`. The reason is that the divided difference of order `p` is a mean
 /// of the derivative of order `p`, divided by `p!`. This fact also holds for complex values. The
 /// product `|w'|` is largest if `x` is halfway between the two middle places. Then
-/// `|w'|` is `(1/2 3/2 5/2 ..)^2 g^p`. Each atom is spread to the grid with the weights of the
-/// polynomial. The moduli of the weights add up to less than [`WEIGHTS`]. One transform of the grid
-/// then gives all waves. The masses of the atoms add up to 1. So the error of a wave is at most the
-/// sum of two errors: `((s g)^p / p!) (1/2 3/2 ..)^2`, and the rounding error. The grid has at
-/// least [`FINE`] places for each frequency, so `s g` is at most `pi / 2`. Then the first of these
-/// two errors is at most 0.023. The first error is far smaller at the low frequencies, which
+/// `|w'|` is `(1/2 3/2 5/2 ..)^2 g^p`. For each atom, the mass times the weight of each place is
+/// added to this place. The moduli of the weights add up to less than [`WEIGHTS`]. One transform of
+/// the grid then gives all waves. The masses of the atoms add up to 1. So the error of a wave is at
+/// most the sum of two errors: `((s g)^p / p!) (1/2 3/2 ..)^2`, and the rounding error. The grid
+/// has at least [`FINE`] places for each frequency, so `s g` is at most `pi / 2`. Then the first of
+/// these two errors is at most 0.023. The first error is far smaller at the low frequencies, which
 /// contribute most.
 pub(super) struct Gather {
     spacing: f64,
@@ -40,7 +40,7 @@ pub(super) struct Gather {
     errors: Vec<f64>,
 }
 
-/// The number of places to which an atom is spread.
+/// The number of places to which parts of an atom are added.
 const POINTS: usize = 10;
 /// The index of the last place that is at or below the atom. An atom has [`POINTS`] places, with
 /// indices from 0 on.

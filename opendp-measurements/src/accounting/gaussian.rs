@@ -276,7 +276,6 @@ mod tests {
     use super::*;
     use crate::accounting::concentrated_delta;
 
-    /// A release without noise has an infinite loss. So delta is 1 at every epsilon.
     #[test]
     fn without_noise_delta_is_1_at_every_epsilon() {
         for epsilon in [0.0, 1.0, 1e300, f64::INFINITY] {

@@ -67,11 +67,11 @@ impl DominatingPair for GaussianPair {
     /// ends changes the mass by at most `17 u f (1 + f)`. By symmetry, these bounds also hold if
     /// `b <= 0`.
     ///
-    /// Now let 0 be between the ends. If both magnitudes are at most 1, `phi` is concave between
-    /// the ends, so `w r / 2 <= 1`. Otherwise, the mass is above 0.34. For all `x`,
-    /// `x phi(x) < 1/4` and `phi(x) < 0.4`, so `w r / 2 <= 2 + f`. So the error of the width
-    /// changes the mass by at most `u (2 + f)`. If `m w > 1/8`, the mass is above 0.049, so the
-    /// rounding of the ends changes the mass by at most `11 u`.
+    /// Now let 0 be between the ends. If `|a|` and `|b|` are at most 1, `phi` is concave between
+    /// the ends, so `w r / 2 <= 1`. Otherwise, the mass is above 0.34. For all `x`, `x phi(x) <
+    /// 1/4` and `phi(x) < 0.4`, so `w r / 2 <= 2 + f`. So the error of the width changes the mass
+    /// by at most `u (2 + f)`. If `m w > 1/8`, the mass is above 0.049, so the rounding of the ends
+    /// changes the mass by at most `11 u`.
     ///
     /// In both cases, the changes add up to less than `20 u (1 + f) (1 + f + mu)`. Without the
     /// rounding of the ends, the changes add up to less than `4 u (1 + f) (1 + f + mu)`.
@@ -119,10 +119,10 @@ impl DominatingPair for GaussianPair {
 
 /// The pair for Gaussian noise on a Poisson sample, if one record is removed or added.
 ///
-/// Let `q` be the rate, and `mu` the `mu` of the mechanism without sampling. Take outputs in units
-/// of the standard deviation of the noise. The removal of a record changes the law
-/// `(1 - q) N(0, 1) + q N(mu, 1)` of the output into `N(0, 1)`. The addition of a record does the
-/// reverse (Zhu, Dong, Wang 2022, Theorem 11).
+/// Let `q` be the rate, and `mu` the sensitivity divided by the standard deviation of the noise.
+/// The unit of the outputs is the standard deviation of the noise. The removal of a record changes
+/// the law `(1 - q) N(0, 1) + q N(mu, 1)` of the output into `N(0, 1)`. The addition of a record
+/// does the reverse (Zhu, Dong, Wang 2022, Theorem 11).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SampledGaussianPair {
     /// The sensitivity divided by the standard deviation of the noise.

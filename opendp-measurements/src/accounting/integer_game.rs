@@ -33,13 +33,13 @@ use crate::collected::Collected;
 /// Every total loss of `m` releases is `(m D + 2 j) / (2 s^2)` for an integer `j`. Delta is
 /// computed at each epsilon that equals such a total loss. So each `V_k` is needed only at numbers
 /// `x` that are `1 / s^2` apart. The values `V_k(x)` are listed for all such `x` in a window. These
-/// values are at most 1, and increase with `x`. So values above the window are replaced by 1.
-/// Values below the window are replaced by the first value of the window. For integers `u` beyond a
-/// reach (a largest `|u|`), the value of `V_k` is replaced by 1. For each release, the sums
-/// have no negative terms. So the relative error of each sum is small, and each sum is
-/// enlarged by a bound on this error. Let `y` be the total loss. Delta is a maximum of means of
-/// `max(0, 1 - e^epsilon e^-y)`. So delta is convex in `e^epsilon`. Between two total losses, delta
-/// is therefore at most its linear interpolation in `e^epsilon`.
+/// values are at most 1, and increase with `x`. So for `x` above the window, the value is replaced
+/// by 1. For `x` below the window, the value is replaced by the first value of the window. For
+/// integers `u` beyond a reach (a largest `|u|`), the value of `V_k` is replaced by 1. For each
+/// release, the sums have no negative terms. So the relative error of each sum is small, and each
+/// sum is enlarged by a bound on this error. Let `y` be the total loss. Delta is a maximum of means
+/// of `max(0, 1 - e^epsilon e^-y)`. So delta is convex in `e^epsilon`. Between two total losses,
+/// delta is therefore at most its linear interpolation in `e^epsilon`.
 #[derive(Clone, Debug)]
 pub(super) struct IntegerGame {
     /// `1 / s^2`, the distance between adjacent total losses.

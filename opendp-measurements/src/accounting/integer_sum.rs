@@ -8,7 +8,6 @@ use super::enclosed_pair::roughness;
 
 /// The largest allowed `f` of the theorem at [`delta_of_sum`].
 const MOST_FAILURE: f64 = 1e-12;
-/// The largest number of terms of the sum.
 const MOST_TERMS: f64 = 2e6;
 /// The sum ends where the weights are below `e^-45` times the largest listed weight. The weights
 /// are the `e^(-u^2 / (2 m s^2))` of the theorem at [`delta_of_sum`]. This constant is twice 45,

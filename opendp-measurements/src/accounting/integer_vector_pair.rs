@@ -21,9 +21,10 @@ use crate::collected::Collected;
 /// Each multiple `u` has a probability proportional to `e^(-u^2 / (2 s^2 D))`. The pair of the laws
 /// of `U + D` and `U` has the loss `(D + 2 u) / (2 s^2)` at the output `u + D`. So the losses of
 /// all steps are on one lattice. Between the points of the lattice, each profile is linear in
-/// `e^epsilon`. The maximum of the profiles at the points is convex. Between the points,
-/// interpolate this maximum linearly in `e^epsilon`. The result is the profile of a measure on the
-/// lattice. This profile is at least the profile of each step.
+/// `e^epsilon`. At each point, take the largest of the profiles of all steps. These maxima are
+/// convex in `e^epsilon`. Between the points, interpolate the maxima linearly in `e^epsilon`. The
+/// result is the profile of a measure on the lattice. This profile is at least the profile of each
+/// step.
 #[derive(Clone)]
 pub struct IntegerVectorPair {
     /// `D`, the square of the L2 distance.

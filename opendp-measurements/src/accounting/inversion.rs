@@ -33,11 +33,12 @@ pub(super) enum Target {
 /// of the results, and let `t > 0` be the tilt. Let `delta(x)` be delta at the epsilon `x`, and let
 /// `(a)_+` be `max(a, 0)`. The function `D(x) = e^(t x) delta(x)` has the Fourier transform
 /// `G(s) = M(t + i s) / ((t + i s) (t + 1 + i s))`. The reason is that
-/// `integral (1 - e^-d)_+ e^(-z d) dd = 1 / (z (z + 1))` for `Re z > 0`. `D` is continuous and
-/// falls exponentially on both sides. `|G|` is at most `M(t) / s^2`. Let `h` be the spacing of the
-/// frequencies, and let `L = 2 pi / h`. By Poisson's summation, two sums are equal. The first sum
-/// is `h / (2 pi)` times the sum of `G(n h) e^(-i n h x)` over all integers `n`. The second sum is
-/// the sum of `D(x + m L)` over all integers `m`. No term `D(x + m L)` is negative.
+/// `integral (1 - e^-d)_+ e^(-z d) dd = 1 / (z (z + 1))` for `Re z > 0`. `D` is continuous, and
+/// decays exponentially as `x` tends to plus or minus infinity. `|G|` is at most `M(t) / s^2`. Let
+/// `h` be the spacing of the frequencies, and let `L = 2 pi / h`. By Poisson's summation, two sums
+/// are equal. The first sum is `h / (2 pi)` times the sum of `G(n h) e^(-i n h x)` over all
+/// integers `n`. The second sum is the sum of `D(x + m L)` over all integers `m`. No term `D(x + m
+/// L)` is negative.
 /// - So the second sum is at least its term for `m = 0`, which is `D(x)`.
 /// - The terms with `m` not 0 are the repetitions. Divide a term by `e^(t x)`. For `m > 0`, the
 ///   result is `e^(t L m) delta(x + m L) <= M(t') e^(-t' x - (t' - t) m L)` for each `t' > t`. For
@@ -202,12 +203,11 @@ impl Inversion {
     /// probability), because the transforms of atoms do not decay.
     ///
     /// The variance of the additional loss is a share of the variance of the total loss.
-    /// [`SMOOTHING`] contains this share. So the standard deviation of the total loss increases by
-    /// a factor of about 1 plus half of this share. Epsilon increases by about the same factor. The
-    /// additional release makes all high frequencies negligible. Consider the lower frequencies. If
-    /// the losses differ, the product of the transforms of a few parts is already negligible at
-    /// most of these frequencies. Where this product is negligible, the transforms of the remaining
-    /// parts are not computed.
+    /// [`SMOOTHING`] contains this share. So the standard deviation of the total loss is multiplied
+    /// by about 1 plus half of this share. Epsilon is multiplied by about the same factor. The
+    /// additional release makes all high frequencies negligible. If the losses differ, the product
+    /// of the transforms of a few parts is already negligible at most of the lower frequencies.
+    /// Where this product is negligible, the transforms of the remaining parts are not computed.
     pub(super) fn smoothed(
         parts: &[PairCount],
         target: Target,

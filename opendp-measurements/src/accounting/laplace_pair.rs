@@ -327,8 +327,8 @@ mod tests {
         }
         assert!(20 <= composed, "{composed}");
     }
-    /// This test is the control of the test above. If the loss is cut off at 700 before the rate is
-    /// taken into account, the check of the test above fails.
+    /// The control of `a_composition_loses_no_loss_above_700`: if the loss is cut off at 700 before
+    /// the rate is taken into account, the check of that test fails.
     #[test]
     fn a_loss_that_is_cut_off_before_the_rate_is_found() {
         let rate = 1e-6;

@@ -1,13 +1,13 @@
-//! A value that is computed when it is first needed.
+//! A value that is computed on its first use.
 
 use std::sync::OnceLock;
 
-/// A value that is computed when it is first needed, and then kept.
+/// A store for a value that is computed when it is first needed.
 ///
-/// No thread waits while another thread computes the value. If threads waited, there could be a
-/// deadlock: a computation can divide its work among the workers of a pool, while these workers
-/// wait for the value of this computation. So several threads can compute the value at the same
-/// time. The first result is kept.
+/// No thread waits while another thread computes the value. Waiting could cause a deadlock. For
+/// example, a computation can divide its work among the workers of a pool, while these workers wait
+/// for its value. So several threads can compute the value at the same time. The first result is
+/// kept.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Memo<T>(OnceLock<T>);
 
@@ -15,7 +15,6 @@ impl<T> Memo<T> {
     pub(crate) const fn new() -> Self {
         Memo(OnceLock::new())
     }
-    /// Return the value, if it is known.
     pub(crate) fn known(&self) -> Option<&T> {
         self.0.get()
     }

@@ -2,8 +2,8 @@
 
 use super::pair::{Buckets, Grid};
 
-/// Buckets of a symmetric pair. The masses at a negative loss are the masses at the opposite
-/// positive loss, with `P` and `Q` exchanged.
+/// The masses at a negative loss are the masses at the opposite positive loss, with `P` and `Q`
+/// exchanged.
 pub(super) struct Mirror<'a> {
     pub(super) grid: &'a Grid,
     pub(super) buckets: Buckets,

@@ -96,10 +96,9 @@ pub fn profile_of_gaussian(sensitivity: f64, scale: f64) -> Result<PrivacyProfil
 /// Return the profile of discrete Gaussian noise on one integer.
 ///
 /// If the sensitivity and the scale are at most 65536, and the sensitivity is below 20 times the
-/// scale, the outputs of the noise are listed. Otherwise, there are two cases. For scales of at
-/// least 100, profiles of continuous noise enclose this profile: see
-/// [`EnclosedPair`](super::EnclosedPair). For smaller scales, the result is the profile that
-/// follows from `rho` (the zero-concentrated loss).
+/// scale, the outputs of the noise are listed. Otherwise, for scales of at least 100, profiles of
+/// continuous noise enclose this profile: see [`EnclosedPair`](super::EnclosedPair). For smaller
+/// scales, the result is the profile that follows from `rho` (the zero-concentrated loss).
 ///
 /// # Errors
 /// The errors of [`profile_of_laplace`].

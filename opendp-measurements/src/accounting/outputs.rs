@@ -49,7 +49,7 @@ impl Outputs {
         let few = list.len() <= Self::MOST;
         few.then_some(Outputs { list, relative, shift, above })
     }
-    /// Add mass under `P` that can have any loss.
+    /// Add mass of `P` whose loss is unknown.
     #[must_use]
     pub fn with_above(mut self, more: f64) -> Self {
         self.above += more;

@@ -284,10 +284,10 @@ impl Window {
     /// Choose a tilt and its window: the saddle point, or a smaller tilt with a much narrower
     /// window.
     ///
-    /// At the saddle point, the mean of the tilted sum of losses is the expected epsilon. With the
-    /// tilt of the saddle point, all errors are relative to delta. But this tilt can make the
-    /// window of a sum with rare large losses very wide. If delta is large, a smaller tilt
-    /// multiplies the errors only by a small factor. So a smaller tilt can then be used.
+    /// At the saddle point, the mean of the tilted sum of losses is the expected epsilon. With this
+    /// tilt, all errors are proportional to delta. But this tilt can make the window of a sum with
+    /// rare large losses very wide. If delta is large, a smaller tilt multiplies the errors only by
+    /// a small factor. So a smaller tilt can then be used.
     fn at(losses: &Coarse, found: &Estimate, count: f64, tolerance: f64) -> Window {
         let base = ln(found.delta.max(1e-300));
         let (lowest, highest) = losses.ends();

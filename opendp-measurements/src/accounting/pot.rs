@@ -21,7 +21,7 @@ pub(super) struct Pot {
     /// The delta at the budget's epsilon if all limits of the filter are reached.
     pub(super) failure: Exact,
     pub(super) failures_spent: Exact,
-    /// Whether the filter charges the epsilon of every release. If it does, it also charges the
+    /// Whether the filter charges the epsilon of every release. If so, the filter also charges the
     /// delta of each release with a `mu^2`.
     pub(super) simple: bool,
     /// Whether this is a concentrated filter. Such a filter charges twice the `rho` of each loss,

@@ -176,7 +176,6 @@ impl Account {
 fn is_curve(pair: &Arc<dyn DominatingPair>, count: u64) -> bool {
     pair.between(count).is_none() && pair.integer_gaussian().is_none()
 }
-/// Return the account of a profile, if the loss of the profile is an account.
 fn account(profile: &PrivacyProfile) -> Option<&Account> {
     let loss: &dyn Any = &**profile.loss()?;
     loss.downcast_ref()
@@ -356,7 +355,7 @@ pub fn profile_of_renyi(curve: RenyiCurve) -> Result<PrivacyProfile> {
 /// on, the profile is delta.
 ///
 /// This is the profile of a randomized response that is (epsilon, delta)-differentially private and
-/// dominates all such mechanisms (Kairouz, Oh, Viswanath 2015). So no smaller profile holds for all
+/// dominates all such mechanisms (Kairouz, Oh, Viswanath 2015). So no smaller profile bounds all
 /// such mechanisms.
 ///
 /// # Errors

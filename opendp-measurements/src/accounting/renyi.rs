@@ -14,8 +14,7 @@ use super::elementary::{exp, ln, ln_1p};
 ///
 /// Let `r` be the divergence of order `a > 1`. Then
 /// `delta <= e^((a - 1)(r - epsilon)) / (a - 1) * (1 - 1/a)^a` (Canonne, Kamath, Steinke 2020,
-/// Proposition 12). Every order gives a bound, so an approximate search for the order with the
-/// smallest bound is enough. The result is rounded up.
+/// Proposition 12). The result is rounded up.
 ///
 /// # Errors
 /// `InvalidDistance` when epsilon is negative or NaN.
@@ -106,18 +105,18 @@ pub fn concentrated_epsilon(rho: f64, delta: f64) -> Result<f64> {
 /// bound is `epsilon tanh(epsilon / 2)`, rounded up. Before rounding, the bound is at most
 /// `epsilon^2 / 2`.
 ///
-/// No smaller `rho` holds for every such mechanism. Randomized response that keeps its bit with
+/// No smaller `rho` is valid for every such mechanism. Randomized response that keeps its bit with
 /// probability `e^epsilon / (1 + e^epsilon)` dominates the mechanism (Kairouz, Oh, Viswanath 2015).
-/// The Renyi divergence of this response, of order `a`, is `(g(a) - g(1)) / (a - 1)` with
-/// `g(a) = ln cosh((a - 1/2) epsilon)`. As a function of `s = (a - 1/2)^2`, `g` is
-/// `ln cosh(sqrt(s) epsilon)`. The derivative of `g` with respect to `s` is
-/// `epsilon tanh(sqrt(s) epsilon) / (2 sqrt(s))`, which decreases with `s`. So `g` is concave in
-/// `s`, and is nowhere above its tangent at `s = 1/4`. At this `s`, the order `a` is 1. So
-/// `g(a) - g(1) <= ((a - 1/2)^2 - 1/4) epsilon tanh(epsilon / 2)`. The first factor of this bound
-/// is `a (a - 1)`. So the divergence is at most `a epsilon tanh(epsilon / 2)`. A `rho` is valid if
-/// the divergence of every order `a > 1` is at most `a rho`. So `epsilon tanh(epsilon / 2)` is a
-/// valid `rho`. As `a` tends to 1, the divergence tends to `epsilon tanh(epsilon / 2)`, and `a rho`
-/// tends to `rho`. So a smaller `rho` is impossible.
+/// The Renyi divergence of this response, of order `a`, is `(g(a) - g(1)) / (a - 1)` with `g(a) =
+/// ln cosh((a - 1/2) epsilon)`. As a function of `s = (a - 1/2)^2`, `g` is `ln cosh(sqrt(s)
+/// epsilon)`. The derivative of `g` with respect to `s` is `epsilon tanh(sqrt(s) epsilon) / (2
+/// sqrt(s))`, which decreases with `s`. So `g` is concave in `s`, and is nowhere above its tangent
+/// at `s = 1/4`. At this `s`, the order `a` is 1. So `g(a) - g(1) <= ((a - 1/2)^2 - 1/4) epsilon
+/// tanh(epsilon / 2)`. The first factor of this bound is `a (a - 1)`. So the divergence is at most
+/// `a epsilon tanh(epsilon / 2)`. A `rho` is valid if the divergence of every order `a > 1` is at
+/// most `a rho`. So `epsilon tanh(epsilon / 2)` is a valid `rho`. As `a` tends to 1, the divergence
+/// tends to `epsilon tanh(epsilon / 2)`, and `a rho` tends to `rho`. So a smaller `rho` is
+/// impossible.
 ///
 /// # Errors
 /// `InvalidDistance` when epsilon is negative or NaN.

@@ -113,7 +113,7 @@ struct OnGrid {
 }
 
 impl fmt::Debug for SampledPair {
-    /// Write only the parameters in the `Debug` text. The text does not contain computed values.
+    /// Write only the parameters in the `Debug` text, without computed values.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (inner, rate, removed) = (Inner(&self.inner), self.rate, self.removed);
         write!(f, "SampledPair {{ inner: {inner:?}, rate: {rate:?}, removed: {removed} }}")

@@ -29,14 +29,12 @@ pub(super) struct Simplified {
     share: f64,
 }
 
-/// The bound by smoothing adds some variance to the loss, and replaces the loss by a normal loss.
-/// The added variance is a share of the variance of the normal loss. If this share is below a
-/// limit, no other bound is needed. The first number is the limit for fewer than [`MANY`] different
-/// pairs. The second number is the limit for at least [`MANY`] different pairs. The second limit is
-/// larger, because other bounds for many pairs take long to compute.
+/// Two limits for the field `share` of [`Simplified`]. If `share` is below its limit, no other
+/// bound is needed. The first number is the limit for fewer than [`MANY`] different pairs. The
+/// second number is the limit for at least [`MANY`] different pairs. The second limit is larger,
+/// because other bounds for many pairs take long to compute.
 const SMALL_SHARE: (f64, f64) = (2e-5, 2e-4);
-/// Smoothing adds some variance, which is a share of the variance of the normal loss. If this share
-/// is above this limit, the bound by smoothing is not used.
+/// If the field `share` of [`Simplified`] is above this limit, the bound by smoothing is not used.
 const LARGE_SHARE: f64 = 0.2;
 /// The maximum number of times that a pair is replaced.
 const MOST: u32 = 8;
@@ -93,8 +91,9 @@ impl Simplified {
         Ok(Some(Simplified { parts: others, failure, factor: 1.0, share: 0.0 }))
     }
     /// Return parts that bound the given parts from above. Replace all discrete Gaussian noise on
-    /// integers by one release with Gaussian noise: see [`Smoothing`]. Return `None` if there is no
-    /// useful bound.
+    /// integers by one release with Gaussian noise: see [`Smoothing`]. Return `None` for a bound
+    /// from below, if smoothing gives no bound, or if the share of the added variance exceeds
+    /// [`LARGE_SHARE`].
     pub(super) fn smoothed(parts: &[PairCount], side: Side) -> Result<Option<Simplified>> {
         if side == Side::Below {
             return Ok(None);
@@ -115,9 +114,8 @@ impl Simplified {
         let Smoothing { factor, share, .. } = smoothing;
         Ok(simple.map(|simple| Simplified { factor, share, ..simple }))
     }
-    /// Return whether these parts give a bound that is tight enough. If the result is true, every
-    /// other bound is better by at most a negligible amount. `different` is the number of different
-    /// pairs.
+    /// Return whether the bound of these parts is tight: every other bound is better by at most a
+    /// negligible amount. `different` is the number of different pairs.
     pub(super) fn suffices(&self, different: usize) -> bool {
         self.share < if different < MANY { SMALL_SHARE.0 } else { SMALL_SHARE.1 }
     }

@@ -146,7 +146,7 @@ fn does_not_reproduce_published_artefacts() {
     // The published value 0.2391764 has an error of 3e-5.
     check(account_of(sampled(1.0, 0.01), 10000).delta(1.0).unwrap(), 0.2391455, 1e-5);
     check(account_of(sampled(2.0, 0.01), 10000).delta(1.0).unwrap(), 0.0102249112, 1e-10);
-    // In the next case, the epsilon of the optimal composition of pure losses is a little below the
+    // For ten pure losses of 0.5, the epsilon of the optimal composition is a little below the
     // epsilon of basic composition.
     let found = account_of(PrivatePair { epsilon: 0.5, delta: 0.0 }, 10).epsilon(1e-5).unwrap();
     assert!(found.upper <= 5.0 && found.lower > 4.998, "{found:?}");

@@ -5,12 +5,12 @@ use rayon::prelude::*;
 
 use crate::collected::Collected;
 
-/// If there are at least this many parts, [`each`] uses several threads.
+/// For at least this many results, [`each`] uses several threads.
 const PARALLEL: usize = 8;
 
 type Task<'a> = Box<dyn FnOnce() + Send + 'a>;
 
-/// Compute a result for each number below `count`. Use several threads for many numbers.
+/// Compute a result for each number below `count`. Use several threads for many results.
 pub(super) fn each<R: Send>(count: usize, work: impl Fn(usize) -> R + Sync) -> Vec<R> {
     match count {
         0..PARALLEL => (0..count).map(work).collected(),

@@ -23,10 +23,11 @@ pub(super) struct Way {
     pub(super) spent: Exact,
     pub(super) pots: Vec<Pot>,
 }
-/// Delta is divided into 64 equal parts. Each of these five numbers is a number of such parts. The
-/// first number is for the deltas of releases. The other numbers are for filters, in this order:
-/// the Gaussian filter, each of the three mixed filters (with limits for pure losses and for
-/// Gaussian noise), the simple filter (which adds up epsilons and deltas), and the Renyi filter.
+/// Numbers of parts of delta. Delta has 64 equal parts. The first number is for the deltas of
+/// releases, and the second number is for the Gaussian filter. Each of the three mixed filters gets
+/// the third number. A mixed filter has limits for pure losses and for Gaussian noise. The fourth
+/// number is for the simple filter, which adds up epsilons and deltas. The last number is for the
+/// Renyi filter.
 pub(super) type Parts = [u32; 5];
 pub(super) const GAUSSIAN_FIRST: Parts = [2, 56, 1, 3, 0];
 pub(super) const RENYI_FIRST: Parts = [2, 24, 1, 3, 32];
@@ -252,7 +253,6 @@ fn twice(number: f64) -> Result<Exact> {
 fn whole(number: u32) -> Result<Exact> {
     Exact::from_f64(f64::from(number))
 }
-/// Compute the exact square of a float.
 pub(super) fn square(mu: f64) -> Result<Exact> {
     let mu = Exact::from_f64(mu)?;
     Ok(mu.times(&mu))

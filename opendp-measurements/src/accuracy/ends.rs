@@ -151,7 +151,7 @@ mod tests {
         assert!(near::<AnyValue>(json!([[255]]), 0.0) && !near::<AnyValue>(json!([[250]]), 1.0));
     }
     /// The type of a composition of type-erased measurements does not name the types of the answers
-    /// of these measurements. Check that the types are known even so.
+    /// of these measurements. Check that the types are still known.
     #[test]
     fn the_types_of_the_members_of_a_composition_are_known() {
         let sums = Space::new(AtomDomain::<i8>::default(), AbsoluteDistance::<i8>::new()).unwrap();

@@ -16,7 +16,7 @@ pub(super) struct OnGrid {
     pub(super) placed: Vec<(Placed, u64)>,
     /// The size of the unit of the grid, rounded up.
     pub(super) unit: f64,
-    /// True if all values are multiples of the unit. Then no value is rounded.
+    /// Whether all values are multiples of the unit. If so, no value is rounded.
     pub(super) exact: bool,
 }
 impl OnGrid {

@@ -97,8 +97,8 @@ pub fn sum_of(terms: &[Term], alpha: f64) -> Result<f64> {
     if noises.is_empty() || alpha == 1.0 {
         return Ok(slack);
     }
-    // Sort the terms. The sum of floats depends on their order, and the iteration order of a map is
-    // not fixed.
+    // Sort the terms. A sum of floats depends on the order of its terms, and the iteration order of
+    // a map is not fixed.
     sort_by(&mut noises, &|a, b| {
         let key = |term: &Term| {
             let noise = term.noise;

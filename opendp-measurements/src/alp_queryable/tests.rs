@@ -61,9 +61,9 @@ fn tables_have_the_probabilities_of_the_proof() {
         };
         assert!(fit(1.0 / 6.0, scale) < 1.0, "{values:?}");
         assert!(1.0 < fit(1.0 / 7.0, scale), "{values:?}: another probability fits");
-        // The other scale is 0.6. At the scale 0.75 and at the scale 0.6, a value of 0 has the
-        // lowest level, and a value of 40 has the highest level. So the counts for such values also
-        // fit the other scale.
+        // The counts do not fit the scale 0.6, with one exception. At the scale 0.75 and at the
+        // scale 0.6, a value of 0 has the lowest level, and a value of 40 has the highest level. So
+        // the counts for two such values fit both scales.
         let certain = [values.0, values.1].iter().all(|value| [0, 40].contains(value));
         assert!(certain || 1.0 < fit(1.0 / 6.0, 0.6), "{values:?}: another scale fits");
     }

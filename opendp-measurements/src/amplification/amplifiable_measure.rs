@@ -1,4 +1,4 @@
-//! Measures whose losses are smaller if the data is a secret sample.
+//! The trait of measures in which a secret sample reduces the loss.
 
 use opendp_core::arith::{Directed, DirectedFloat};
 use opendp_core::{

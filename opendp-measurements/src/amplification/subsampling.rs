@@ -310,8 +310,8 @@ fn any_of(records: u32, rate: f64) -> Result<f64> {
 ///
 /// # Postcondition
 /// The input domain is the domain of the measurement with `size` records. The release is the
-/// measurement's release on a sample. The records of the sample keep their order. The domain of
-/// `measurement` fixes the size of the sample. All samples of this size are equally likely.
+/// measurement's release on a sample. The records of the sample keep their order. All samples of
+/// the fixed size are equally likely.
 ///
 /// # Map
 /// Let `n` be the size of the sample, `k` the number of replaced records that `d_in` allows, and

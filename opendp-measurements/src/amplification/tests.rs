@@ -32,8 +32,8 @@ fn a_delta_on_a_sample_and_the_share_of_the_sample_are_rounded_up() {
     // The product of the floats 0.1 and 0.3 is above the float 0.03.
     let (_, delta) = Approximate::<MaxDivergence>::amplified(0.1, &(1.0, 0.3)).unwrap();
     assert_eq!(delta, 0.030000000000000002);
-    // A sample of 10 of 70 records contains the replaced record with probability 1/7. Half of this
-    // probability is the delta.
+    // A sample of 10 of 70 records contains the replaced record with probability 1/7. The delta
+    // without sampling is 1/2, so the delta on the sample is 1/14.
     let rows = VectorDomain::new(AtomDomain::<i32>::default()).with_size(10);
     let map = PrivacyMap::new(|d: &u32| Ok((0.0, 0.5 * f64::from(*d))));
     let whole = Measurement::new(

@@ -19,7 +19,7 @@ use crate::composition::privacy_filter::{of_session, within};
 /// # Arguments
 /// * `input` - the input space of all questions
 /// * `output_measure` - the privacy measure of all questions
-/// * `d_in` - the distance between data sets for which the losses hold
+/// * `d_in` - the distance between data sets at which the loss of each question is computed
 /// * `d_mids` - the upper bound on the loss of each question, in the order of the questions
 ///
 /// # Precondition
@@ -55,14 +55,13 @@ use crate::composition::privacy_filter::{of_session, within};
 /// question `i` is at most the composition of `d_mids[..i]`. Question `i` is a function of this
 /// transcript. By the claim of question `i`, its loss is at most `map(d_in) <= d_mids[i]` for every
 /// such transcript. [`compose`](Measure::compose) requires bounds that hold for every transcript.
-/// The bounds `d_mids` are fixed before the first question, so no privacy filter is needed. For
-/// interactive answers, there are two cases. If the measure does not allow interleaved
-/// conversations, each conversation ends before the next conversation begins. The induction above
-/// then holds for whole conversations. If the measure allows interleaved conversations, the
-/// composition of the losses bounds the loss of these conversations. For pure divergence, see
-/// Vadhan and Wang (2021). For approximate and Renyi divergence, see Lyu (2022) and Vadhan and
-/// Zhang (2023). Only the questions determine which conversations end, so the end of a conversation
-/// reveals nothing about the data.
+/// The bounds `d_mids` are fixed before the first question, so no privacy filter is needed. Now let
+/// answers be interactive. If the measure does not allow interleaved conversations, each
+/// conversation ends before the next conversation begins. The induction above then holds for whole
+/// conversations. If the measure allows interleaved conversations, the composition of the losses
+/// bounds the loss of these conversations. For pure divergence, see Vadhan and Wang (2021). For
+/// approximate and Renyi divergence, see Lyu (2022) and Vadhan and Zhang (2023). Only the questions
+/// determine which conversations end, so the end of a conversation reveals nothing about the data.
 ///
 /// # Errors
 /// * `MakeMeasurement` when there are no `d_mids`, or losses in the measure do not compose

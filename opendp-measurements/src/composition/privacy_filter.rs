@@ -14,7 +14,7 @@ use crate::composition::interactive::register_interactive;
 ///
 /// # Arguments
 /// * `odometer` - the odometer that answers the questions
-/// * `d_in` - the distance between data sets for which the budget holds
+/// * `d_in` - the distance between data sets at which the loss of each question is computed
 /// * `d_out` - the budget
 ///
 /// # Precondition

@@ -18,8 +18,7 @@ fn numbers() -> Space<Numbers, AbsoluteDistance<i32>> {
 fn noise(scale: f64) -> Noise {
     make_laplace(numbers(), Scale::new(scale).unwrap(), None).unwrap()
 }
-/// Make a measurement in any measure. The release of the measurement is constant. The loss of
-/// the measurement is the given loss at every distance.
+/// Make a measurement with a constant release. At every distance, its loss is the given loss.
 fn constant<MO: Measure>(
     measure: MO,
     loss: MO::Distance,

@@ -25,9 +25,9 @@ use opendp_core::{
 /// an exact loss, the new loss is also exact.
 ///
 /// # Proof
-/// A loss in [`Approximate`] holds outside of exceptional events of probability at most delta. The
-/// loss of the given measurement holds without exceptional events. So this loss also holds outside
-/// of exceptional events of probability 0.
+/// A loss in [`Approximate`] is a bound outside of exceptional events of probability at most delta.
+/// The loss of the given measurement is a bound without exceptional events. So this loss is also a
+/// bound outside of exceptional events of probability 0.
 ///
 /// # Errors
 /// From the map: the errors of the measurement's map.

@@ -46,7 +46,7 @@ fn told<MO: Measure>(
     Measurement::new(floats(), measure, Function::map(|x: &f64| Ok(*x)), map)
 }
 /// Return whether a bound is at least the exact value, and exceeds the exact value by a relative
-/// error of at most 10^-9. `exact` is rounded to the nearest float, so the bound can also be the
+/// amount of at most 10^-9. `exact` is rounded to the nearest float, so the bound can also be the
 /// float just below `exact`.
 fn safe(found: f64, exact: f64) -> bool {
     exact.next_down() <= found && found <= exact * (1.0 + 1e-9) + 1e-300
@@ -309,12 +309,13 @@ fn a_sample_loses_less() {
     let found = amplified.map(&2).unwrap();
     assert!((found - 0.4940287080441941).abs() < 1e-13, "{found}");
     assert_eq!(amplified.map(&0).unwrap(), 0.0);
-    // The loss of this measurement is the same at all distances above 0. Take two replaced records.
-    // The probability that a sample contains at least one of these two records is about twice the
-    // probability for one record. So for two records, the formula for one record is too small.
+    // Without sampling, the loss of this measurement is the same at all distances above 0. A sample
+    // contains at least one of two replaced records with about twice the probability for a single
+    // replaced record. So for two records, the formula for one record is too small.
     assert!(amplified.map(&4).unwrap() > found * 1.5);
     // The amplified loss of two records is at most twice the amplified loss of one record. If the
-    // loss is proportional to the distance, this bound is below the formula for two records.
+    // loss without sampling is proportional to the distance, this bound is below the formula for
+    // two records.
     let linear = pure(|d| f64::from(d) / 2.0);
     let linear = make_population_amplification(linear, 100).unwrap();
     assert!(linear.map(&4).unwrap() <= 2.0 * linear.map(&2).unwrap() * (1.0 + 1e-15));

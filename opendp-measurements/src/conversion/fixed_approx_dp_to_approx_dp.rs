@@ -28,16 +28,17 @@ impl FixedMeasure for Approximate<MaxDivergence> {}
 /// # Map
 /// Let `(epsilon, delta)` be the loss of the measurement at `d_in`. At each `x` below epsilon, the
 /// profile is `1 - (1 - delta)(1 + e^x) / (1 + e^epsilon)`. At each `x` of at least epsilon, the
-/// profile is delta. No smaller profile holds for every mechanism with this loss. The profile
+/// profile is delta. No smaller profile is valid for every mechanism with this loss. The profile
 /// contains the distribution of the privacy loss in the worst case, so compositions are tight.
 ///
 /// # Proof
 /// Take any pair of distributions that is `(epsilon, delta)`-close in both directions. Consider a
 /// mechanism with four outcomes on two data sets. With probability delta, the outcome reveals which
 /// of the two data sets is used. Otherwise, the outcome is a randomized response with the loss
-/// epsilon. A randomized function of the outcome has this pair of distributions (Kairouz, Oh,
-/// Viswanath 2015, the dominating mechanism of their composition theorem). The profile above is the
-/// profile of this mechanism. A function of an outcome cannot increase the profile.
+/// epsilon. On the two data sets, some randomized function of the outcome has the given two
+/// distributions (Kairouz, Oh, Viswanath 2015, the dominating mechanism of their composition
+/// theorem). The profile above is the profile of this mechanism. A function of an outcome cannot
+/// increase the profile.
 ///
 /// # Errors
 /// From the map: the errors of the measurement's map.

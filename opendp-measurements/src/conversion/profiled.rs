@@ -47,7 +47,7 @@ impl Profiled for RenyiDivergence {
 }
 macro_rules! approximate {
     ($($inner:ty),*) => {$(
-        /// Keep the delta of the exceptional events, and convert the inner loss, which holds
+        /// Keep the delta of the exceptional events, and convert the inner loss, which is a bound
         /// outside of these events.
         impl Profiled for Approximate<$inner> {
             type Profile = Approximate<SmoothedMaxDivergence>;

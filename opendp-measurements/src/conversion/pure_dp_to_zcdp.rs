@@ -22,7 +22,7 @@ use crate::accounting::concentrated_rho_of_pure;
 /// # Map
 /// `rho = epsilon tanh(epsilon / 2)`, rounded up, for the epsilon of the measurement at `d_in`.
 /// Before rounding, this `rho` is at most `epsilon^2 / 2` (Bun, Steinke 2016, Proposition 1.4). No
-/// smaller bound holds for every mechanism with this epsilon.
+/// smaller bound is valid for every mechanism with this epsilon.
 ///
 /// # Proof
 /// Let `x`, `y` be `d_in`-close. The releases on `x` and `y` are `epsilon`-close in max-divergence,

@@ -66,7 +66,7 @@ where
 /// Make a function that takes a value and starts a conversation. The transition takes a pair and
 /// returns a pair.
 ///
-/// This function is `new_queryable` for values whose types are known only at run time.
+/// Use this function instead of `new_queryable` for values whose types are known only at run time.
 ///
 /// # Arguments
 /// * `transition` - a function of a pair of a state and a question. The function returns a pair of
@@ -76,7 +76,7 @@ where
 /// The transition uses no information about the data except the state and the question.
 ///
 /// # Postcondition
-/// The function returns a queryable. The state of the queryable begins as the value. If the
+/// The function returns a queryable. At first, the state of the queryable is the value. If the
 /// function is chained after a measurement, the value is the release, and the conversation is
 /// post-processing. If the function is given to `make_user_measurement`, the value is the data, and
 /// the conversation is an interactive mechanism. A transition that fails does not change the state.

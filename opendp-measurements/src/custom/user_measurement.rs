@@ -15,8 +15,8 @@ use opendp_core::{
 /// * `privacy_map` - a bound on the loss of a release, for each distance between inputs
 ///
 /// # Precondition
-/// Every call of the function draws new randomness of good quality, and succeeds for every member
-/// of the input domain.
+/// Every call of the function draws new random bits, which are independent of all earlier random
+/// bits. The function succeeds for every member of the input domain.
 ///
 /// # Postcondition
 /// The function is the given function.

@@ -77,8 +77,8 @@ impl PathMetric for DiscreteDistance {
         Ok((1, (*d_in).min(1)))
     }
 }
-/// An erased metric has the paths of its inner metric. The inner metric must be one of the metrics
-/// above.
+/// An erased metric has the paths of its inner metric. The inner metric must be a metric of this
+/// file.
 macro_rules! erased {
     ($($metric:ident)*) => {
         impl PathMetric for AnyMetric {

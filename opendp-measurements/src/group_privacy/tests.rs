@@ -75,8 +75,8 @@ fn leaking(epsilon: f64, delta: f64) -> Vec<Vec<f64>> {
     }
     laws
 }
-/// Return the largest divergence of two laws whose indices differ by `steps`. The maximum covers
-/// both directions.
+/// Return the largest divergence of two laws whose indices differ by `steps`. Each pair is compared
+/// in both directions.
 fn apart(laws: &[Vec<f64>], steps: usize, divergence: impl Fn(&[f64], &[f64]) -> f64) -> f64 {
     let pairs = laws.iter().zip(laws.iter().skip(steps));
     pairs.map(|(p, q)| divergence(p, q).max(divergence(q, p))).fold(0.0, f64::max)

@@ -16,7 +16,7 @@ use super::weight::{self, MAX_LINKS, Weight};
 use crate::json::short;
 use crate::{Entry, Registry};
 
-/// Builds one document.
+/// Builds one document from its JSON.
 pub(super) struct Builder<'a> {
     pub(super) registry: &'a Registry,
     pub(super) here: Here,
@@ -58,7 +58,6 @@ impl<'a> Builder<'a> {
     ) -> Result<Map<String, Json>> {
         migrated(self.registry, &self.versions, Some(entry), given).map(Cow::into_owned)
     }
-    /// Build the whole document.
     pub(super) fn top(&mut self, json: &Json) -> Result<Constructed> {
         match self.read(json)? {
             Arg::Made(made) => Ok(made),

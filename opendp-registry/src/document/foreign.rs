@@ -1,9 +1,9 @@
 //! The serialization of OpenDP 0.16: a tree of calls, as the Python library of OpenDP writes it.
 //!
 //! A node is `{"__function__": NAME, "__module__": MODULE, "__kwargs__": {...}, "__version__": V}`.
-//! Each later step of a chain contains the text of the steps before it several times: in its input
-//! domain, in its input metric, and as the first part of the chain. So the length of the text more
-//! than doubles with each step. The current space of a chain is the space that the next link of the
+//! Each step of a chain contains the text of all earlier steps several times: in its input domain,
+//! in its input metric, and as the first part of the chain. So the length of the text more than
+//! doubles with each step. The current space of a chain is the space that the next link of the
 //! chain takes. This module builds equal nodes only once, except nodes that depend on the current
 //! space of the chain around them.
 

@@ -48,9 +48,9 @@ impl Builder<'_> {
         self.here = around;
         read
     }
-    /// Run a function. Also return whether the function asked for the current space. A request for
-    /// the space counts even if there was no current space. If the function did not ask, its result
-    /// is the same on every current space.
+    /// Run a function. Also return whether the function asked for the current space. The answer is
+    /// yes even if the function asked and there was no current space. If the function did not ask,
+    /// its result is the same on every current space.
     pub(super) fn depending<R>(
         &mut self,
         run: impl FnOnce(&mut Self) -> Result<R>,

@@ -22,7 +22,7 @@ pub(super) struct Versions {
     format: u64,
     /// The versions of other packages. If a package is not stated, its version is 1.
     packages: BTreeMap<String, u64>,
-    /// True if OpenDP wrote the document. The versions do not apply to a document that OpenDP
+    /// Whether OpenDP wrote the document. The versions do not apply to a document that OpenDP
     /// wrote.
     foreign: bool,
 }
@@ -231,7 +231,6 @@ impl Document {
 }
 
 impl Registry {
-    /// Return the package of the constructor with this name.
     fn package(&self, name: &str) -> Option<String> {
         self.kind(name)?;
         let family = self.family(name).ok()?;
@@ -247,9 +246,9 @@ impl Registry {
         changes.sort_by_key(|migration| migration.since);
         *slot = changes.into();
     }
-    /// Return the notes about documents that use older arguments or deprecated constructors. Leave
-    /// out the notes that were returned before. For example, a note states the new name of an
-    /// argument. Each registry returns each note once, even if several documents cause the note.
+    /// Return the notes about documents that use older arguments or deprecated constructors. For
+    /// example, a note states the new name of an argument. Each registry returns each note once,
+    /// even if several documents cause the note.
     ///
     /// ```
     /// # use opendp_registry::{Document, Registry};

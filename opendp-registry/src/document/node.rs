@@ -120,7 +120,6 @@ pub(super) fn on_space(stated: &Arg, first: &Constructed) -> Result<()> {
         ),
     ))
 }
-/// Append a link to a chain.
 pub(super) fn join(chain: Option<Constructed>, next: Constructed) -> Result<Constructed> {
     match (chain, next) {
         (

@@ -24,7 +24,6 @@ const CHOICES: usize = 6;
 const OF_DATA: [&str; 4] =
     ["SymmetricDistance", "InsertDeleteDistance", "ChangeOneDistance", "HammingDistance"];
 
-/// A chain of transformations.
 #[derive(Clone)]
 struct Chain {
     links: Vec<Json>,

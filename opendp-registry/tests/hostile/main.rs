@@ -1,5 +1,6 @@
-//! Tests of hostile texts. The answer to any text of 1 MB takes little time and less than 64 MB of
-//! memory. The tests measure the memory of the whole process, so they are a separate program.
+//! Tests of hostile texts. The answer to any text of 1 MB must take less than a time limit and less
+//! than 64 MB of memory. The tests measure the memory of the whole process, so they are a separate
+//! program.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -64,7 +64,7 @@ fn scales_and_temperatures() {
     refuse(laplace(json!("NaN")), "MakeMeasurement", &["scale"]);
     refuse(laplace(json!("Infinity")), "MakeTransformation", &["scale"]);
     refuse(laplace(json!("x")), "Argument", &["scale"]);
-    // A noise scale of zero is allowed, and the loss of such a mechanism is infinite.
+    // A noise scale of 0 is allowed. The loss of a mechanism without noise is infinite.
     let exact = build(laplace(json!(0.0))).unwrap();
     assert_eq!(map(&exact, json!(1.0)).unwrap(), json!("Infinity"));
     for temperature in [json!(0.0), json!(-1.0), json!("Infinity"), json!("NaN")] {

@@ -11,7 +11,6 @@ use opendp_registry::{Addition, Entry, Registry};
 
 use crate::signatures::{Built, builds, each, entries, grounds};
 
-/// Test one signature.
 fn test(entry: &Entry, grounds: &Grounds, seed: u64) -> Result<(), String> {
     let mut draw = Draw::new(seed);
     let (mut pairs, mut random) = (0, false);

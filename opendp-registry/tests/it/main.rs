@@ -38,7 +38,6 @@ use opendp_registry::{Document, Registry};
 use opendp_transformations as _;
 use serde_json::Value as Json;
 
-/// Build a document.
 fn build(document: Json) -> Result<Constructed> {
     Document::new(document)?.build(Registry::global())
 }
@@ -50,7 +49,6 @@ fn transformation(document: Json) -> AnyTransformation {
 fn measurement(document: Json) -> AnyMeasurement {
     build(document).unwrap().measurement().unwrap()
 }
-/// Evaluate a map on JSON.
 fn map(made: &Constructed, d_in: Json) -> Result<Json> {
     made.map(&d_in)
 }

@@ -1,6 +1,6 @@
 //! Tests documents with mistakes. Numbers are replaced by extreme numbers, texts are replaced by
-//! hostile texts, and keys are dropped or added. Every operation on the built objects must return
-//! soon.
+//! hostile texts, and keys are dropped or added. Every operation on the built objects must end
+//! within a time limit.
 
 use std::{
     sync::mpsc::{self, RecvTimeoutError},
@@ -40,7 +40,7 @@ const NUMBERS: [&str; 16] = [
     "\"-Infinity\"",
     "[179769313486231570000000000, 170141183460469231731687303715884105727]",
 ];
-/// JSON values that replace a text. These values are likely to break a reader of documents.
+/// JSON values that replace a text. A reader of documents is likely to fail for these values.
 const TEXTS: [&str; 7] =
     ["\"\"", "\"i32\"", "\"\\u001b[2J\"", "\"a<b<c\"", "7", "[]", "{\"a\": null}"];
 

@@ -13,7 +13,6 @@ use crate::{build, measurement, transformation};
 fn make(name: &str, args: Args) -> Result<Constructed> {
     Registry::global().make(name, &args)
 }
-/// Return a privacy map that doubles the distance.
 fn doubling() -> PrivacyMap<AnyMetric, AnyMeasure> {
     PrivacyMap::new(|d: &AnyDistance| {
         let d = *d.downcast_ref::<f64>()?;

@@ -2,8 +2,8 @@
 
 use serde_json::Value as Json;
 
-/// Return a list of valid documents. Each constructor that is allowed in documents occurs in at
-/// least one of these documents. The reference documentation uses these documents as examples.
+/// Return the list. Each constructor that is allowed in documents occurs in at least one of these
+/// documents. The reference documentation uses these documents as examples.
 pub(crate) fn documents() -> Vec<Json> {
     serde_json::from_str(include_str!("../../examples.json")).unwrap()
 }

@@ -135,7 +135,8 @@ fn a_name_with_a_prefix_has_the_changes_of_its_function() {
     }
     let note = "the argument `bounds` of `acme::make_total` is now called `range`";
     assert!(registry.take_notes().iter().any(|found| found == note));
-    // A change of the whole name also applies, and changes apply in the order of the versions.
+    // A change that is stated under the name with the prefix also applies. Changes apply in the
+    // order of the versions.
     let change = Change::Renamed { from: "limits", to: "bounds" };
     let constructor = "acme::make_total";
     registry.migrate(Migration { package: "acme-dp", constructor, since: 2, change });

@@ -8,7 +8,7 @@ use custom_mechanism::{
 use opendp_core::laws::{Broken, Claim, Draw, Grounds, Trial, Tried, private};
 use opendp_core::{Space, StabilityMap, Transformation};
 
-/// Check every law of a transformation. Only its erased form is necessary.
+/// Check every law of a transformation.
 fn laws(transformation: &opendp_core::erased::AnyTransformation) -> Result<Tried, Broken> {
     let grounds = Grounds::new().with::<GraphDomain, EdgeDistance>().numbers::<i64, i64>();
     grounds.check(transformation, &mut Draw::new(17))

@@ -1,4 +1,4 @@
-//! An account as JSON, to store it between two runs of a program.
+//! Conversion of an account to and from JSON. A program can store the JSON until its next run.
 
 use opendp_core::arith::Exact;
 use opendp_core::{Error, Result};

@@ -120,7 +120,7 @@ fn amounts_add_up_to_the_budget() {
             _ => account.charge(&pure(1.0, room.delta.to_f64_down())).unwrap(),
         }
     }
-    // If noise takes a tenth of the budget, about nine tenths of epsilon remain.
+    // If noise uses up a tenth of the budget, about nine tenths of epsilon remain.
     let mut account = account(None);
     let room = account.room(&tenth, Kind::Gaussian).unwrap();
     account.charge(&gaussian(&room.mu_squared, &room.delta)).unwrap();
@@ -377,7 +377,7 @@ fn noise_after_a_choice_loses_little_room() {
     let room = account.room(&fraction(1), Kind::Gaussian).unwrap();
     let ratio = fresh.over(&room.mu_squared).to_f64_up().sqrt();
     assert!(1.0 < ratio && ratio < 1.045, "{ratio}");
-    // Pure losses can still take the whole epsilon, except for the small part that the choice took.
+    // Pure losses can still use up the whole epsilon, except for the small part of the choice.
     let left = account.room(&fraction(1), Kind::Pure).unwrap().epsilon;
     assert!(exact(0.99) < left && account.admits(&pure(left.to_f64_down(), 0.0)));
 }

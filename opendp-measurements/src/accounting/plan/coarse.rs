@@ -22,7 +22,8 @@ pub(super) struct Coarse {
     losses: Vec<(DiscreteLoss, u64)>,
     /// The mass below the range of each pair.
     below: Vec<f64>,
-    /// For each pair, the range of losses that matter. See [`Coarse::narrowed`].
+    /// For each pair, the range of the losses that contribute to the result. See
+    /// [`Coarse::narrowed`].
     pub(super) ranges: Vec<(f64, f64)>,
 }
 

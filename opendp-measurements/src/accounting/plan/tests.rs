@@ -28,8 +28,8 @@ fn one_release_on_a_sample_is_within_a_tenth_of_a_percent() {
 }
 
 /// If a record is added, the largest loss on a sample is a little above 0. Then only losses near
-/// the largest loss matter. The number of buckets must not depend on the much longer range of all
-/// losses.
+/// the largest loss contribute to delta. The number of buckets must not depend on the much longer
+/// range of all losses.
 #[test]
 fn few_different_samples_need_few_buckets_in_both_directions() {
     let laplace =

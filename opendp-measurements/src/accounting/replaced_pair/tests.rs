@@ -121,10 +121,9 @@ fn discrete_gaussian_pair(
 #[test]
 fn bounds_every_sum_of_a_sample_and_the_worst_one_exactly() {
     for rate in [0.1, 0.6] {
-        // There are three cases. In the first case, the largest distance between two records is
-        // twice the largest magnitude of a record. In the second case, the largest distance equals
-        // the largest magnitude. In the third case, the largest distance is between the largest
-        // magnitude and twice this magnitude.
+        // Compare the largest distance between two records with the largest magnitude of a record.
+        // In the first list, the distance is twice the magnitude. In the second list, both are
+        // equal. In the third list, the distance is between the magnitude and twice the magnitude.
         let records: [(&[f64], f64); 3] =
             [(&[-1.0, -0.5, 0.0, 1.0], 2.0), (&[0.0, 0.5, 1.0], 1.0), (&[-0.5, 0.5, 1.0], 1.5)];
         for (records, width) in records {

@@ -25,7 +25,7 @@ fn several_choices_of_one_share_are_several_releases() {
     let delta =
         |share: SharePair, times| share.add_to(Account::new(), times).delta_above(1.0).unwrap();
     assert_eq!(delta(choices(0.3, 5), 1), delta(choices(0.3, 1), 5));
-    // The control: one choice has less loss than five choices.
+    // The control: the loss of one choice is smaller than the loss of five choices.
     assert!(delta(choices(0.3, 1), 1) < delta(choices(0.3, 5), 1));
 }
 
@@ -75,8 +75,8 @@ fn law(pair: &SharePair, worst: bool) -> (Box<dyn Fn(f64, f64) -> f64>, Vec<(f64
         _ => panic!("{pair:?}"),
     }
 }
-/// Compute delta of a composition by plain convolution. If `up` is true, all losses are rounded up,
-/// and otherwise down. For `worst`, see [`law`].
+/// Compute delta of a composition by plain convolution. If `up` is true, all losses are rounded up.
+/// Otherwise, all losses are rounded down. For `worst`, see [`law`].
 fn independent(shares: &[SharePair], epsilon: f64, (up, worst): (bool, bool)) -> f64 {
     let mut total = vec![1.0];
     let mut first = 0i64;
@@ -159,7 +159,7 @@ fn choice(range: f64, t: f64) -> Coin {
     let p = (range.exp() - t.exp()) / range.exp_m1();
     (p, p * (-t).exp())
 }
-/// Make randomized response.
+/// Make a randomized response with the loss `epsilon`.
 fn response(epsilon: f64) -> Coin {
     let p = 1.0 / (1.0 + (-epsilon).exp());
     (p, 1.0 - p)

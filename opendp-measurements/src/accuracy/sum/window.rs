@@ -60,9 +60,7 @@ struct Window<'a> {
     tilt: f64,
     /// An estimate of the quantile.
     about: f64,
-    /// The center of the window.
     center: f64,
-    /// The width of the window.
     width: f64,
     /// A bound on the true sum minus the rounded sum, as a number of steps. The bound holds except
     /// with probability `alpha / 20000`. If no noise is rounded to the nearest points of the grid,

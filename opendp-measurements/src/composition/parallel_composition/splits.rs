@@ -45,7 +45,6 @@ fn fits(steps: u64) -> bool {
 /// The splits of changed rows among parts.
 pub(super) struct Splits<'a> {
     pub(super) measure: &'a dyn Composing,
-    /// The number of parts.
     pub(super) parts: usize,
     /// Whether all parts have the same map.
     pub(super) alike: bool,

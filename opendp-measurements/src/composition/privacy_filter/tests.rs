@@ -40,7 +40,6 @@ fn costing<MO: Measure>(measure: MO, loss: MO::Distance) -> Question<MO, i32> {
     let map = PrivacyMap::new(move |_| Ok(loss.clone()));
     Measurement::new(numbers(), measure, Function::map(|_| Ok(0)), map)
 }
-/// Make a question with a given exact loss.
 fn costing_exactly(loss: Exact) -> Question<MaxDivergence, i32> {
     let up = loss.to_f64_up();
     let map = PrivacyMap::new(move |_| Ok(up)).with_exact(move |_| Ok(vec![loss.clone()]));

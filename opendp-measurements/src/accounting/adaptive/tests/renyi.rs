@@ -122,7 +122,8 @@ fn a_filter_of_an_older_version_has_no_order_and_adds_up_rho() {
     assert_ne!(older, account(None));
     // The first loss is a choice, so both accounts keep a concentrated filter. Such a filter limits
     // the sum of `2 rho`. In the newer account, this filter has an order, so it is a Renyi filter.
-    // A Renyi filter charges less for a pure loss, so the newer account admits more pure losses.
+    // For a pure loss, a Renyi filter charges less than a filter without an order. So the newer
+    // account admits more pure losses.
     let first = choice(&exact(1e-9), &exact(1e-9));
     let mut newer = account(None);
     for account in [&mut older, &mut newer] {

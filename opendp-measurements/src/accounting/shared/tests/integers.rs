@@ -104,8 +104,8 @@ fn shares_of_vectors_of_integers_bound_every_shift_that_an_adversary_chooses() {
         let bound = composed(shares.iter()).delta_above(epsilon).unwrap();
         assert!(adversary <= bound, "{epsilon}: {adversary} {bound}");
         closest = closest.max(adversary / bound);
-        // The control: another adversary always shifts one number by 2. At some epsilon, the delta
-        // of this adversary is smaller than the delta of the adversary above.
+        // The control is an adversary that always shifts one number by 2. At some epsilon, its
+        // delta is smaller than the delta of the adversary that chooses after the first loss.
         fixed = fixed.max(adversary / both(&laws[1], &|loss| after(&laws[1], loss)));
     }
     assert!(0.97 < closest && 1.001 < fixed, "{closest} {fixed}");

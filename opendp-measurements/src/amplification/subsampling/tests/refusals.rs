@@ -97,7 +97,7 @@ fn a_sample_is_released_only_once() {
     part.merge(sample.start().unwrap()).unwrap();
     part.absorb(&vec![0, 1]).unwrap();
     assert!(part.finish().is_ok());
-    // A label does not remove these restrictions.
+    // A copy of the function with a label also refuses to write and to read partial results.
     let labelled = sample.function().clone().labelled(|| "labelled".into());
     assert_eq!(labelled.start().unwrap().to_bytes().unwrap_err().kind(), "NotImplemented");
     assert!(labelled.resume(&bytes).is_err());
