@@ -23,8 +23,8 @@ const MOST: f64 = 9_007_199_254_740_992.0;
 /// The largest magnitude of bounds of floats.
 const MOST_FLOAT: f64 = 1e100;
 /// At least one of the two bounds of floats must have a magnitude of at least this number. Plans
-/// round floats near 0 to multiples of about 1e-116. With such bounds, the step of a lattice is far
-/// larger than 1e-116.
+/// round floats near 0 to multiples of about 1e-116. With such bounds, a sum rounds its values to
+/// multiples of a step that is far larger than 1e-116.
 const LEAST_FLOAT: f64 = 1e-70;
 
 /// A privacy unit: the protected individuals of a table, and limits on the number of rows that one
@@ -233,9 +233,9 @@ pub struct Table {
     /// The number of rows, if it is public. With a public number of rows, neighbouring tables have
     /// the same number of rows: the rows of an individual are replaced by other rows, and not added
     /// or removed. The number of rows itself has no noise. If an individual has `k` rows, the noise
-    /// of every other aggregate covers the replacement of `k` rows by `k` other rows. The noise
-    /// does not cover `2 k` added rows. The unit must be `rows`. Before each new release, this
-    /// number is compared with the data. If it is wrong, nothing is released.
+    /// of every other aggregate covers the replacement of `k` rows by `k` other rows. The unit must
+    /// be `rows`. Before each new release, this number is compared with the data. If it is wrong,
+    /// nothing is released.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<u64>,
     /// The columns that queries may use. Queries cannot name other columns.
@@ -268,7 +268,6 @@ impl Table {
     pub fn at(self, path: &str) -> Self {
         Table { path: Some(path.into()), ..self }
     }
-    /// Check that the description of the table is valid.
     pub(crate) fn check(&self) -> Result<()> {
         for (name, column) in &self.columns {
             check_name(name)?;

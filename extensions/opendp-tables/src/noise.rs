@@ -38,7 +38,6 @@ impl Noise {
         let all = self.measurement.accuracy(alpha).ok()?;
         all.into_iter().try_fold(0.0, |largest: f64, bound| Some(largest.max(bound?)))
     }
-    /// Add noise to exact sums.
     pub(crate) fn add(&self, exact: Vec<IBig>) -> Result<Vec<IBig>> {
         self.measurement.invoke(&AnyValue::new(exact))?.downcast::<Vec<IBig>>()
     }

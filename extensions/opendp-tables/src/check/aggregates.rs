@@ -1,5 +1,6 @@
-//! The aggregates of a query: sums of integers, and choices among candidates. A lattice contains
-//! the integer multiples of a step between two bounds. Values are rounded to its points.
+//! The aggregates of a query: sums of integers, and choices among candidates. Before values are
+//! added, they are rounded to the points of a lattice: the integer multiples of a step between two
+//! bounds.
 
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::AggregateFunction;

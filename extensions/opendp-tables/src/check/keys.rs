@@ -11,7 +11,6 @@ use crate::{Type, Value};
 /// The largest number of groups that the public keys can make.
 const MOST_GROUPS: usize = 1_000_000;
 
-/// Read the keys of an aggregate.
 pub(crate) fn keys(
     aggregate: &Aggregate,
     source: &Relation,

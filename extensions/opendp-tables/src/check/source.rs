@@ -17,7 +17,7 @@ pub(crate) struct Relation {
     pub(crate) schema: DFSchemaRef,
 }
 impl Relation {
-    /// Read an expression in each branch.
+    /// Translate an expression for each branch.
     pub(crate) fn rows(&self, expr: &Expr) -> Result<Vec<Row>> {
         self.branches.iter().map(|branch| row(expr, &self.schema, &branch.columns)).collect()
     }
@@ -26,7 +26,7 @@ impl Relation {
     }
 }
 
-/// Read the rows of a private table.
+/// Translate the part of a plan that reads the rows of a private table.
 pub(crate) fn relation(plan: &LogicalPlan, tables: &Tables) -> Result<Relation> {
     match plan {
         LogicalPlan::TableScan(scan) => {

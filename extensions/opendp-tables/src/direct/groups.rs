@@ -273,7 +273,6 @@ impl Column {
         }
     }
 }
-/// Convert a column to a type.
 pub(crate) fn as_type(column: &ArrayRef, kind: &DataType) -> Result<ArrayRef> {
     if column.data_type() == kind {
         return Ok(column.clone());

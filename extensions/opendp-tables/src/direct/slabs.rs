@@ -14,8 +14,7 @@ use super::packed::Packed;
 
 /// The number of rows of a chunk.
 pub(crate) const CHUNK: usize = 128;
-/// The number of bytes of a slab. The system provides each page of a slab only when the page is
-/// first used.
+/// The number of bytes of a slab.
 const SLAB: usize = 64 << 20;
 
 /// The slabs that no pass uses. All engines in this process share them.
@@ -34,7 +33,6 @@ pub fn release_memory() {
     IDLE.slabs().clear();
 }
 
-/// Slabs that no pass uses.
 struct Idle(Mutex<Vec<MmapMut>>);
 impl Idle {
     fn slabs(&self) -> MutexGuard<'_, Vec<MmapMut>> {

@@ -13,8 +13,7 @@ use crate::Type;
 use crate::engine::failed;
 use crate::ir::{Addend, Buckets, Lattice, Plan, Row, Sum};
 
-/// A column that the statement of `Plan::picked_statement` returns: its type, and whether its
-/// floats are unchanged floats of a table.
+/// A column that the statement of `Plan::picked_statement` returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Picked {
     pub(crate) kind: Type,

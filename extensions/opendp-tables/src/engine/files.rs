@@ -128,7 +128,6 @@ fn is_matched(url: &ListingTableUrl, path: &Path, ending: &str, levels: usize) -
     let place = object_store::path::Path::from_absolute_path(path);
     (is_folder || name.ends_with(ending)) && place.is_ok_and(|place| url.contains(&place, true))
 }
-/// Return the paths of the files and folders in a folder.
 fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> {
     std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
 }

@@ -63,7 +63,6 @@ fn a_page_under_a_rho_shows_the_rho_that_is_charged() {
     assert!(left.starts_with("rho 0.3"), "{left}");
     assert!(html.contains("rho") && !html.contains("epsilon 0.375"), "{html}");
 }
-/// The text of an answer states the limits on individuals, as the page does.
 #[test]
 fn the_text_and_the_document_state_the_limits() {
     for (unit, kept) in [(PrivacyUnit::id("pid", 1), true), (PrivacyUnit::rows(1), false)] {

@@ -24,7 +24,6 @@ fn ids_are_not_groups() {
     let sql = "SELECT COUNT(*) FROM (SELECT pid AS p FROM people) AS q GROUP BY p";
     refused(sql, "GROUP BY id");
 }
-/// Errors about types name the column and the types.
 #[test]
 fn errors_about_types_name_the_column() {
     refused(
