@@ -128,7 +128,7 @@
 //! more spends than syncs. Processes take turns at the file, and each process needs its own sync.
 //! The example `spends` measures spends and syncs. The table shows results of a busy machine with
 //! two cores. The disk took 3.1 to 8.8 ms to append and sync 4 KiB. Runs of this version and of
-//! version 1 alternated, with three to five runs each:
+//! version 1 alternated, with three to five runs of each version:
 //!
 //! | who spends | durable spends per second | version 1 |
 //! |---|---|---|

@@ -8,7 +8,6 @@ use opendp_measurements::accounting::SharePair;
 
 use super::Outcome;
 
-/// The charge for all releases of a study, for a budget that composes tightly.
 #[derive(PartialEq)]
 pub(super) struct Planned {
     losses: Vec<Loss>,

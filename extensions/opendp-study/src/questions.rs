@@ -45,7 +45,6 @@ where
     i64: Noisy<MO>,
     f64: Noisy<MO>,
 {
-    /// Answer a question, or only find its cost and the error of its answer.
     pub(super) fn answer(&self, asked: &QuestionFields) -> Result<Vec<StudyAnswer>> {
         if asked.group_by.is_some() {
             return self.groups(asked);
@@ -203,8 +202,7 @@ where
         Ok(answer)
     }
 
-    /// Charge for an answer. If the mode is `Mode::Ask`, also release the answer. If the mode is
-    /// `Mode::Rehearse`, only charge.
+    /// Charge for an answer. If the mode is `Mode::Ask`, also release the answer.
     pub(super) fn spend<TO: Carrier>(
         &self,
         question: Question<'c, MO, TO>,

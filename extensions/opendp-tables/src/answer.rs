@@ -49,7 +49,6 @@ pub(crate) struct Shown {
     pub(crate) vague: Vec<bool>,
     pub(crate) limits: String,
     pub(crate) accounts: Vec<opendp_report::Account>,
-    /// Whether losses compose tightly.
     pub(crate) tight: bool,
 }
 impl std::fmt::Display for Answer {

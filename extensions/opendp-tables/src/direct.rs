@@ -81,7 +81,6 @@ pub(crate) fn run(plan: &Plan, engine: &DataFusion, seed: &str) -> Option<Result
         }
     }
 }
-/// A plan, and the data that are needed to run it.
 struct Run<'a> {
     plan: &'a Plan,
     engine: &'a DataFusion,
@@ -237,7 +236,6 @@ impl<'a, const N: usize> Pass<'a, N> {
         })
     }
 }
-/// The data that are needed to add up the kept rows of shards.
 struct Adder<'a> {
     layout: &'a Layout<'a>,
     limiter: &'a Limiter,

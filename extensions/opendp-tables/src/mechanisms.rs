@@ -23,7 +23,6 @@ pub use kind::Kind;
 pub(crate) use kind::mechanisms;
 pub(crate) use selection::Selection;
 
-/// All mechanisms of a query.
 #[derive(Clone, Debug)]
 pub(crate) struct Mechanisms {
     /// The noise of each sum, or `None` for the sum that is released together with the keys.

@@ -125,8 +125,7 @@ impl Column {
         let (bounds, keys, candidates) = (None, None, None);
         Column { kind, bounds, keys, candidates, weight: None, complete: false }
     }
-    /// State the bounds of the column. Before aggregation, a number outside the bounds is replaced
-    /// by the nearest bound.
+    /// State the bounds of the column.
     #[must_use]
     pub fn bounds(self, low: f64, high: f64) -> Self {
         Column { bounds: Some([low, high]), ..self }
@@ -151,7 +150,6 @@ impl Column {
     pub fn complete(self) -> Self {
         Column { complete: true, ..self }
     }
-    /// Return the public keys of the column, if they are stated.
     pub(crate) fn public_keys(&self) -> Result<Option<Vec<Value>>> {
         let Some(keys) = &self.keys else { return Ok(None) };
         let read = |key: &Json| Value::key(key, self.kind);
@@ -257,8 +255,7 @@ impl Table {
         self.columns.insert(name.into(), column);
         self
     }
-    /// State the public number of rows. With a public number of rows, the rows of an individual are
-    /// replaced by other rows, and not added or removed.
+    /// State the public number of rows.
     #[must_use]
     pub fn rows(self, rows: u64) -> Self {
         Table { rows: Some(rows), ..self }
@@ -319,7 +316,6 @@ fn check_rows(rows: u64, unit: Option<&PrivacyUnit>) -> Result<()> {
     };
     Err(Error::argument("rows", reason))
 }
-/// Check the name of a table or a column.
 pub(crate) fn check_name(name: &str) -> Result<()> {
     let plain = |c: char| c.is_alphanumeric() || c == '_' || c == ' ' || c == '-';
     if !name.is_empty() && name.len() <= 60 && name.chars().all(plain) && !name.starts_with("__") {

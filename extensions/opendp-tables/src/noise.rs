@@ -1,5 +1,5 @@
-//! Find the least noise for a share of the loss. A constructor of the registry makes the noise. The
-//! scale is about the least scale for which the cost of the noise is at most the share.
+//! Find noise for a share of the loss. A constructor of the registry makes the noise. The scale is
+//! about the least scale for which the cost of the noise is at most the share.
 
 use opendp_core::arith::{Directed, DirectedFloat, Exact};
 use opendp_core::erased::{AnyDistance, AnyMeasurement, AnyValue};

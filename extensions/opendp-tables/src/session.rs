@@ -313,7 +313,6 @@ fn sources(metadata: &Metadata) -> Result<Vec<(String, Source)>> {
 }
 /// The longest time to plan the steps after a release. Usual steps take some milliseconds.
 const PLANNING: Duration = Duration::from_secs(60);
-/// Return the query of a statement.
 fn selected(statement: &Statement) -> Result<&Query> {
     if let Statement::Statement(statement) = statement
         && let SqlStatement::Query(query) = statement.as_ref()

@@ -262,7 +262,6 @@ pub(crate) fn share_an_unspent_budget(open: &dyn Fn() -> Ledger) {
     assert_eq!(spend(&ledger, "one more", &tiny).unwrap_err().kind(), "BudgetExceeded");
     assert!(spend(&ledger, "plan", &plan).unwrap().repeated());
 }
-/// A plan spends the budget, even if the caller states a loss of 0 for its releases.
 #[test]
 fn a_plan_of_no_stated_loss_spends_a_budget_too() {
     let (_folder, _path, ledger) = opened();

@@ -77,7 +77,6 @@ impl Output {
     }
 }
 
-/// Read the aggregates of a query.
 pub(crate) fn outputs(
     aggregate: &Aggregate,
     source: &Relation,

@@ -45,7 +45,6 @@ fn spaced(low: f64, high: f64, steps: u32) -> Option<Vec<f64>> {
     };
     (0..=steps).map(|k| point(k).ok()).collect()
 }
-/// Return the float nearest to a number.
 fn nearest(number: &Exact) -> Result<f64> {
     let (down, up) = (number.to_f64_down(), number.to_f64_up());
     let is_up = Exact::from_f64(up)?.minus(number) < number.minus(&Exact::from_f64(down)?);

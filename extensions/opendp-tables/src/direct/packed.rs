@@ -98,11 +98,9 @@ impl Packing {
             put(rows, field, values.iter().copied());
         }
     }
-    /// Return the number of the group of a row.
     pub(crate) fn group<const N: usize>(&self, row: &Packed<N>) -> u32 {
         u32::try_from(self.group.of(row)).unwrap_or(NO_GROUP)
     }
-    /// Replace the number of the group of a row.
     pub(crate) fn set_group<const N: usize>(&self, row: &mut Packed<N>, group: u32) {
         if let Some(word) = row.get_mut(self.group.word) {
             *word &= !(self.group.mask << self.group.shift);

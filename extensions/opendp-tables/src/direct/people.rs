@@ -6,11 +6,9 @@ use super::order::{FEW, Keyed, Places, ordered};
 /// Limits for each individual: on the rows that are kept, and on the groups that are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Limits {
-    /// The limit on all rows.
     pub(crate) rows: u64,
     /// The limit on the rows of one group.
     pub(crate) per_group: u64,
-    /// The limit on the groups.
     pub(crate) groups: u64,
 }
 impl Limits {

@@ -57,7 +57,6 @@ impl Idle {
 #[derive(Debug)]
 pub(crate) struct NoMemory;
 
-/// Memory that is divided into chunks.
 #[derive(Debug, Default)]
 pub(crate) struct Slabs<const N: usize> {
     slabs: Vec<MmapMut>,
@@ -93,7 +92,6 @@ impl<const N: usize> Slabs<N> {
         let start = chunk % Self::ROWS;
         words.as_chunks::<N>().0.get(start..start + CHUNK).unwrap_or(&[])
     }
-    /// Write a row to the position `place`.
     #[inline]
     pub(crate) fn write(&mut self, place: usize, row: &Packed<N>) {
         let start = place % Self::ROWS * size_of::<Packed<N>>();
@@ -103,7 +101,6 @@ impl<const N: usize> Slabs<N> {
             to.copy_from_slice(bytemuck::cast_slice(row));
         }
     }
-    /// Return the total length of all chunks that were ever used, in rows.
     #[cfg(test)]
     pub(crate) fn used(&self) -> usize {
         self.used

@@ -59,7 +59,6 @@ pub(crate) struct Layout<'a> {
     pub(crate) width: usize,
 }
 impl<'a> Layout<'a> {
-    /// Describe the values that a plan stores with each row.
     pub(crate) fn new(plan: &'a Plan, columns: Vec<Picked>) -> Self {
         let mut buckets = 0;
         let mut stored = || {

@@ -42,7 +42,6 @@ pub struct DataFusion {
     _runtime: Arc<Background>,
     /// The plan that runs now, or the last plan.
     running: Mutex<Option<Arc<dyn ExecutionPlan>>>,
-    /// Whether plans run as portable statements.
     portable: bool,
     /// The approximate number of bytes that rows of individuals may take in one pass over the data.
     memory: usize,

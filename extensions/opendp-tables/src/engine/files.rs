@@ -131,7 +131,6 @@ fn is_matched(url: &ListingTableUrl, path: &Path, ending: &str, levels: usize) -
 fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> {
     std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
 }
-/// Return the last name of a path.
 fn name_of(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
@@ -154,7 +153,6 @@ pub(super) fn no_file(ending: &str) -> String {
 fn other_format(ending: &str) -> &'static str {
     if ending == ".csv" { "parquet" } else { "csv" }
 }
-/// Return whether the name of a file has the ending of a format.
 fn is_format(file: &str, format: &str) -> bool {
     file.strip_suffix(format).is_some_and(|name| name.ends_with('.'))
 }
@@ -169,7 +167,6 @@ fn instead(file: &str, ending: &str) -> String {
         "Rename the file: `A` and `a` are different letters".into()
     }
 }
-/// Return whether the name of a file has the ending of a compressed file.
 pub(crate) fn is_compressed(file: &str) -> bool {
     [".gz", ".bz2", ".xz", ".zst", ".zip"].iter().any(|ending| file.ends_with(ending))
 }

@@ -142,7 +142,6 @@ fn are_different<'a>(mut names: impl Iterator<Item = &'a String>) -> bool {
     let mut known = HashSet::new();
     names.all(|name| known.insert(name))
 }
-/// Read the cells of the first record of a file.
 async fn first_record(
     store: &Arc<dyn ObjectStore>,
     file: &Path,

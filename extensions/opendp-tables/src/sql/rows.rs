@@ -4,7 +4,6 @@ use super::Dialect;
 use crate::ir::{Lattice, Operator, Rounding, Row};
 use crate::{Type, Value};
 
-/// Print a name.
 pub(crate) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }

@@ -10,7 +10,6 @@ fn durable(folder: &std::path::Path, epsilon: f64) -> opendp_core::Result<Sessio
     created(&metadata);
     Session::new(metadata, vec![("people".into(), Source::Batches(vec![people()]))])
 }
-/// Create the budget, unless its ledger exists.
 fn created(metadata: &Metadata) {
     if !std::path::Path::new(metadata.budget.ledger.as_ref().unwrap()).exists() {
         metadata.create_budget().unwrap();
