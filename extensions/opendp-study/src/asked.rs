@@ -83,7 +83,7 @@ impl Study {
             self.check_questions(alpha).map_err(Failure::OfFile)?;
             let column = |(name, kind): (&str, CellType)| Ok((name.to_owned(), read(name, kind)?));
             let columns = self.columns().map(column).collect::<Result<HashMap<_, _>, Failure>>()?;
-            // Columns can have different lengths. The study then returns an error.
+            // If columns have different lengths, the study returns an error.
             if let Some(rows) = columns.values().map(Cells::rows).max() {
                 study = Cow::Owned(self.clone().with_rows(rows)?);
             }

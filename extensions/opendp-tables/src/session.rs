@@ -337,8 +337,8 @@ fn unreadable(error: DataFusionError) -> Error {
         if parse::too_deep(&error) { deep::DEEP.to_owned() } else { error.strip_backtrace() };
     let first = text.lines().next().unwrap_or("it cannot be read");
     let reason = match first.split_once(", errors: ") {
-        // A function has arguments of wrong types. After `, errors: `, the planner lists one error
-        // for each signature of this function. Leave out this list.
+        // In this case, a function has arguments of wrong types. After `, errors: `, the planner
+        // lists one error for each signature of this function. Leave out this list.
         Some((failed, _)) => {
             let failed = failed.replace("Internal error: ", "");
             format!("{failed}: check the types of the arguments")

@@ -1,4 +1,4 @@
-//! Read the keys of groups.
+//! Translate the keys of groups, and find their public values.
 
 use datafusion::logical_expr::{Aggregate, Expr};
 use opendp_core::{Error, Result};

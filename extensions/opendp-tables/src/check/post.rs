@@ -1,4 +1,4 @@
-//! Read the part of a query above its aggregate. This part computes only with released values.
+//! The part of a query above its aggregate. This part computes only with released values.
 
 use std::sync::Arc;
 

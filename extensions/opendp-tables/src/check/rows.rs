@@ -1,4 +1,4 @@
-//! Read row-wise expressions. The value of such an expression depends on one row only.
+//! Translate row-wise expressions. The value of such an expression depends on one row only.
 
 use std::cell::Cell;
 
@@ -13,8 +13,8 @@ use crate::ir::{Comparison, Operator, Rounding, Row};
 use crate::metadata::check_bounds;
 use crate::{Type, Value};
 
-/// Read an expression over the columns of `schema`. For each of these columns, `columns` has an
-/// expression over the columns of a table.
+/// Translate an expression over the columns of `schema`. For each of these columns, `columns` has
+/// an expression over the columns of a table.
 pub(crate) fn row(expr: &Expr, schema: &DFSchema, columns: &[Row]) -> Result<Row> {
     let row = Reader { schema, columns, copied: Cell::new(0) }.row(expr, 0)?;
     check_levels(row, expr)

@@ -1,5 +1,5 @@
-//! Read the part of a query below its aggregate. This part computes with each row of one private
-//! table separately.
+//! Translate the part of a query below its aggregate. This part computes with each row of one
+//! private table separately.
 
 use datafusion::common::{DFSchema, DFSchemaRef, JoinType, NullEquality};
 use datafusion::logical_expr::{BinaryExpr, Expr, Join, LogicalPlan, Operator};
@@ -86,7 +86,7 @@ pub(crate) fn relation(plan: &LogicalPlan, tables: &Tables) -> Result<Relation> 
         other => Err(not_row_wise(other)),
     }
 }
-/// Read the expressions of a projection. Each projection can contain several copies of the
+/// Translate the expressions of a projection. Each projection can contain several copies of the
 /// expressions of the projection below it. So after each expression, check the number of nodes.
 fn projected(exprs: &[Expr], schema: &DFSchema, columns: &[Row]) -> Result<Vec<Row>> {
     let mut nodes = 0_usize;

@@ -257,7 +257,8 @@ struct Folder {
 }
 impl Folder {
     /// List the files of a folder and of its folders `column=value`. `columns` are the columns of
-    /// the path to this folder. `levels` limits the levels of folders below this folder.
+    /// the folders `column=value` that lead to this folder. `levels` limits the levels of folders
+    /// below this folder.
     fn walk(&mut self, folder: &Path, columns: &[String], levels: usize) {
         for path in entries(folder) {
             let name = name_of(&path);

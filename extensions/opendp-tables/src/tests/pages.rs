@@ -106,8 +106,8 @@ fn quantiles_name_their_columns_and_their_unit() {
     assert!((released - median.scale * median.step).abs() < 1e-9, "the scales are equal");
     assert!(answer.to_html().contains(" ranks</td>"));
 }
-/// The ledger has a third of the budget as a fraction. People see it as a decimal number that is
-/// rounded up.
+/// Each of the three releases costs a third of the budget, which is stored as a fraction. People
+/// see this loss as a decimal number that is rounded up.
 #[test]
 fn losses_are_decimals_that_are_rounded_up() {
     let mut metadata = metadata(described(PrivacyUnit::rows(1)));
