@@ -58,7 +58,7 @@ const PLAN: &str = "plan ";
 /// A plan is one entry of the ledger: either all its releases are charged, or none. A plan with an
 /// [id](opendp_analysis::context::Plan::with_id) is charged once, by all processes together. With
 /// [`Split::by_kinds`](opendp_analysis::Split::by_kinds), the ledger charges each release alone. So
-/// it can refuse a release that the shares would admit.
+/// the ledger can refuse a release that the shares would admit.
 #[derive(Debug)]
 pub struct ContextJournal {
     ledger: Arc<Ledger>,

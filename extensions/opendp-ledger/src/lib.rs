@@ -88,8 +88,7 @@
 //! and the seal of the previous line. Every process that opens the file checks all seals. A mark in
 //! the file counts the lines. The mark is written when the lines are durable. So every changed byte
 //! of the header, of the mark and of a counted line is noticed. If the file is cut off within one
-//! of these parts, the damage is noticed, too. After such damage, nothing is released. The file has
-//! no index that could be damaged, and the ledger needs no other file.
+//! of these parts, the damage is noticed, too. After such damage, nothing is released.
 //!
 //! Three kinds of damage are not noticed. First, a forgery is not noticed, because anyone can
 //! compute a seal. Second, the whole file can be replaced by an older copy while no process has the

@@ -136,8 +136,8 @@ where
         let question = MO::count_by(self.cells::<T>(asked, column)?)?;
         let noised = question.noised(self.alpha);
         let error = noised.accuracy;
-        // Among the keys that are found, errors exceed this bound more often. So state only the
-        // intervals.
+        // Among the keys that are found, errors exceed this bound with a larger probability than
+        // stated. So state only the intervals.
         let noised = Noised { accuracy: None, ..noised };
         let mut answer = StudyAnswer::before(asked.title(), noised);
         if let Some(counts) = self.spend(question)? {

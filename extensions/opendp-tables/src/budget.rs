@@ -182,7 +182,7 @@ impl Account {
         let spent = vec![Exact::ZERO; budget.0.parts().len()];
         Ok(Account::Memory { budget: budget.0.clone(), spent: Mutex::new(spent) })
     }
-    /// Use the budget with this name in a ledger.
+    /// Use the budget `name` of the ledger at `path`.
     ///
     /// # Errors
     /// `NotFound` when there is no such ledger or budget. `Argument` when the individuals, the

@@ -244,7 +244,7 @@ fn choose(plan: &Plan, buckets: usize, alpha: (u64, u64), share: &Loss) -> Resul
     })?;
     Ok(Choice { buckets, alpha, noise })
 }
-/// Return the changes of scores by an individual that fills as many groups as possible. Each change
+/// Return the changes of the scores if an individual fills as many groups as possible. Each change
 /// is a pair: a number of groups, and the largest change of the range of the scores in each of
 /// them. `range` computes this change from a number of rows.
 fn changes_of_scores(

@@ -40,7 +40,7 @@ impl Field {
         let inside = number.max(self.least).min(self.largest);
         inside.wrapping_sub(self.least).cast_unsigned() << self.shift
     }
-    /// Read this number from a row.
+    /// Read the number of this field from a row.
     pub(crate) fn of<const N: usize>(&self, row: &Packed<N>) -> i64 {
         let word = row.get(self.word).copied().unwrap_or(0);
         (word >> self.shift & self.mask).cast_signed().wrapping_add(self.least)

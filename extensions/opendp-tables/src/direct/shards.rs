@@ -99,7 +99,7 @@ impl<const N: usize> Sorter<N> {
     /// the shard, with all rows of the individual in any order.
     ///
     /// The rows are divided into buckets by the hash of their ids. A bucket usually has few
-    /// individuals.
+    /// individuals, so no sort is needed to bring their rows together.
     pub(crate) fn each(
         &mut self,
         parts: &[Part<N>],
