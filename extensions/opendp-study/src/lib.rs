@@ -35,7 +35,7 @@
 //!
 //! # The context
 //!
-//! | field | content |
+//! | field | holds |
 //! |---|---|
 //! | `unit` | `{"person": n}`: a person adds or removes at most `n` rows. `{"answers_of_person": n}`: a person changes at most `n` rows, and the number of rows is public |
 //! | `rows` | under `answers_of_person`, optionally the number of rows; `opendp ask --dry-run` needs it |
@@ -106,7 +106,7 @@
 //! # Ok::<(), opendp_core::Error>(())
 //! ```
 //!
-//! | field | content |
+//! | field | holds |
 //! |---|---|
 //! | `group_by` | the columns, of integers, texts or `bool`; rows with equal cells in all of them are in one group |
 //! | `keys` | `{column: [value, ..], ..}`, with a group for each combination; or a list of combinations; or `"found"`, the combinations that enough people have, which needs a delta. [`Cell::interval`] states for which keys the intervals of counts hold |
