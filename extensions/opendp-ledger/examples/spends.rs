@@ -42,7 +42,6 @@ fn main() -> Result<()> {
 fn remove(ledger: &Path) {
     let _ = std::fs::remove_file(ledger);
 }
-/// The number of spends that each process makes.
 const EACH: usize = 500;
 fn spends_of_processes(path: &Path, processes: usize) -> Result<f64> {
     Ledger::open(path)?.create("b", &Loss::epsilon("1000000")?)?;

@@ -63,7 +63,6 @@ fn of_delta(delta: f64, people: Option<u64>) -> Option<String> {
         )),
     }
 }
-/// Write a number of a loss, rounded up.
 fn written(number: f64) -> String {
     match Exact::from_f64(number) {
         Ok(exact) if exact.is_finite() => say(&exact, true),

@@ -54,7 +54,6 @@ pub(crate) fn decide(
     Ok(Decision::Charge(Box::new(account), now))
 }
 
-/// Check that the unit of a budget admits a request.
 fn check_unit(account: &Account, request: &Request) -> Result<()> {
     let (budget, terms) = (&account.name, &account.terms);
     let metric = request.metric.as_ref();
@@ -74,7 +73,6 @@ fn check_unit(account: &Account, request: &Request) -> Result<()> {
     })
 }
 
-/// The result of a decision about a request.
 pub(crate) enum Decision {
     /// A release for this request was recorded before. The field is the entry of this release.
     Repeat(Box<Entry>),
@@ -109,7 +107,6 @@ pub(crate) fn charge(
     tables.update_account(account)?;
     Ok(entry)
 }
-/// Make the error for a loss that is larger than the rest of the budget.
 #[cold]
 fn exceeded(budget: &str, loss: &Loss, left: &Loss) -> Error {
     // If the rounded amounts do not show that the loss is larger than the rest, write more digits.

@@ -152,7 +152,6 @@ impl Terms {
         Err(Error::argument("data", reason))
     }
 }
-/// Return the SHA-256 of a file, in hexadecimal.
 fn digest_of(path: &Path) -> io::Result<String> {
     let (mut hash, mut file, mut part) = (Sha256::new(), File::open(path)?, vec![0; 1 << 16]);
     loop {

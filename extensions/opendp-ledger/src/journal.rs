@@ -58,7 +58,7 @@ const PLAN: &str = "plan ";
 /// A plan is one entry of the ledger: either all its releases are charged, or none. A plan with an
 /// [id](opendp_analysis::context::Plan::with_id) is charged once, by all processes together. With
 /// [`Split::by_kinds`](opendp_analysis::Split::by_kinds), the ledger charges each release alone. So
-/// it can refuse a release that the shares would admit.
+/// the ledger can refuse a release that the shares would admit.
 #[derive(Debug)]
 pub struct ContextJournal {
     ledger: Arc<Ledger>,
@@ -202,7 +202,6 @@ impl ContextJournal {
             }
         }
     }
-    /// Return the loss of releases that are charged together.
     fn loss(&self, account: &Account, entries: &[Entry]) -> Result<Loss> {
         let losses = entries.iter().map(|entry| Loss::of_entry(self.notion, entry));
         let losses = losses.collect::<Result<Vec<_>>>()?;
@@ -265,13 +264,11 @@ impl Loss {
     }
 }
 impl Request {
-    /// State the unit that a release of a table protects.
     fn protecting(self, unit: PrivacyUnit) -> Self {
         let (metric, d_in) = (Some(SymmetricDistance.to_json()), unit.distance().to_string());
         Request { metric, d_in, public_size: unit.size_is_public(), ..self }
     }
 }
-/// Return the amount of a context's budget.
 fn total_of<MO: Accounted + crate::Accounted>(context: &Context<MO>) -> Result<Loss> {
     let notion = MO::default().account(&context.remaining()?)?.notion();
     Loss::exact(notion, context.exact_budget()?)
@@ -283,7 +280,6 @@ fn terms_of(unit: PrivacyUnit) -> Result<Terms> {
     };
     Ok(Terms::new().with_unit(Unit::new(json!(metric), unit.rows())?))
 }
-/// Check that a context fits a budget.
 fn check_terms<MO: Accounted + crate::Accounted>(
     account: &Account,
     context: &Context<MO>,

@@ -88,8 +88,7 @@
 //! and the seal of the previous line. Every process that opens the file checks all seals. A mark in
 //! the file counts the lines. The mark is written when the lines are durable. So every changed byte
 //! of the header, of the mark and of a counted line is noticed. If the file is cut off within one
-//! of these parts, the damage is noticed, too. After such damage, nothing is released. The file has
-//! no index that could be damaged, and the ledger needs no other file.
+//! of these parts, the damage is noticed, too. After such damage, nothing is released.
 //!
 //! Three kinds of damage are not noticed. First, a forgery is not noticed, because anyone can
 //! compute a seal. Second, the whole file can be replaced by an older copy while no process has the
@@ -128,7 +127,7 @@
 //! more spends than syncs. Processes take turns at the file, and each process needs its own sync.
 //! The example `spends` measures spends and syncs. The table shows results of a busy machine with
 //! two cores. The disk took 3.1 to 8.8 ms to append and sync 4 KiB. Runs of this version and of
-//! version 1 alternated, with three to five runs each:
+//! version 1 alternated, with three to five runs of each version:
 //!
 //! | who spends | durable spends per second | version 1 |
 //! |---|---|---|

@@ -234,7 +234,6 @@ impl Loss {
         let exact = Loss::exact(self.notion, parts).ok();
         exact.map_or(self.clone(), |exact| Loss { parts: exact.parts, ..self })
     }
-    /// Return the loss whose parts are all 0.
     pub(crate) fn zero(notion: Notion) -> Self {
         Loss::of(notion, vec![Exact::ZERO; notion.parts().len()])
     }
@@ -276,7 +275,6 @@ impl Loss {
         let parts = self.parts.iter().map(or_its_float).collect();
         Loss::of(self.notion, parts)
     }
-    /// Return whether all parts of the loss are zero.
     pub(crate) fn is_zero(&self) -> bool {
         self.parts.iter().all(Exact::is_zero)
     }

@@ -244,7 +244,6 @@ pub(crate) fn damaged(budget: &str, reason: &str) -> Error {
     ))
 }
 
-/// Return the SHA-256 of a text, in hexadecimal.
 pub(crate) fn digest(text: &str) -> String {
     hexadecimal(Sha256::new().chain_update(text))
 }

@@ -17,7 +17,7 @@ const SAME_SIZE: [&str; 7] = [
     "range_distance",
 ];
 
-/// The unit that a budget protects: the largest distance of two data sets that differ in one
+/// The unit that a budget protects: the largest distance between two data sets that differ in one
 /// person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unit {
@@ -66,8 +66,8 @@ impl Unit {
     pub(crate) fn is_one_contribution(&self) -> bool {
         self.contributions.unwrap_or(1) == 1
     }
-    /// Return the largest distance of two data sets that differ in one person: the unit times the
-    /// number of contributions.
+    /// Return the largest distance between two data sets that differ in one person: the unit times
+    /// the number of contributions.
     pub fn d_in(&self) -> u32 {
         self.unit.saturating_mul(self.contributions.unwrap_or(1))
     }

@@ -49,7 +49,6 @@ fn charged(loss: &Loss) -> AdaptiveLoss {
     let (mu_squared, rho) = (loss.mu_squared().cloned(), loss.choice_rho().cloned());
     AdaptiveLoss { epsilon: part(0), delta: part(1), mu_squared, rho }
 }
-/// Convert an epsilon and a delta to a loss.
 pub(crate) fn loss((epsilon, delta): (Exact, Exact)) -> Result<Loss> {
     Loss::exact(Notion::Approximate, vec![epsilon, delta])
 }

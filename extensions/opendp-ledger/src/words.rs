@@ -23,8 +23,8 @@ const NEAR: f64 = 1e-9;
 /// difference of an amount and the nearest decimal number with four digits is at most `10^-9`, this
 /// decimal number is written. If this decimal number is below a loss, or above the rest of a
 /// budget, the difference is written as a second part, and is rounded up. So a loss is never
-/// written too small, apart from a relative difference of `10^-15`. A small rounding error of the
-/// arithmetic does not change the fourth digit.
+/// written too small, apart from a relative difference of `10^-15`. Because of the two exceptions,
+/// a small rounding error of the arithmetic does not raise or lower the last written digit.
 ///
 /// ```
 /// # use opendp_core::arith::Exact;

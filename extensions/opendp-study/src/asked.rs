@@ -60,7 +60,8 @@ impl Study {
         let with = |rows: usize| self.clone().with_rows(rows)?.rehearse(alpha).map(drop);
         with(2).or_else(|_| with(1000))
     }
-    /// Return whether the number of rows is public, and the table states it.
+    /// Return whether the number of rows is public, but not stated. Then the rows of the table are
+    /// counted.
     fn takes_rows_from_table(&self) -> bool {
         self.unit.size_is_public() && self.rows.is_none()
     }
@@ -82,14 +83,15 @@ impl Study {
             self.check_questions(alpha).map_err(Failure::OfFile)?;
             let column = |(name, kind): (&str, CellType)| Ok((name.to_owned(), read(name, kind)?));
             let columns = self.columns().map(column).collect::<Result<HashMap<_, _>, Failure>>()?;
-            // Columns can have different lengths. The study then returns an error.
+            // If columns have different lengths, the study returns an error.
             if let Some(rows) = columns.values().map(Cells::rows).max() {
                 study = Cow::Owned(self.clone().with_rows(rows)?);
             }
             found = Some(columns);
         }
-        // After the first read, an error can depend on the records, also if the questions are wrong
-        // for this number of rows: the cells of other data might not have been readable.
+        // After the first read, any error can depend on the records. This is also true if the
+        // questions are wrong for this number of rows, because for other data, `read` could fail
+        // instead.
         let (mut begun, mut of_file) = (found.is_some(), false);
         let outcome = study.ask(
             |name, kind| {

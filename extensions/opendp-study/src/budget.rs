@@ -51,7 +51,6 @@ pub(super) fn weights(split: Option<&Json>, questions: usize) -> Result<Vec<f64>
         },
     }
 }
-/// Return the amount of a budget as floats, which are rounded up.
 pub(super) fn rounded_up<MO: Accounted>(budget: &Budget<MO>) -> Result<MO::Distance> {
     match budget.exact_amount() {
         [epsilon, delta] => MO::lift_approximate((epsilon.to_f64_up(), delta.to_f64_up())),

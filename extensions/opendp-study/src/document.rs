@@ -13,7 +13,6 @@ pub(super) use super::json::from_json;
 pub(super) use condition::{Condition, EXACT_FLOATS};
 pub(super) use unit::UnitFields;
 
-/// The fields of a study document.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "an object with context and questions")]
 pub(super) struct Document {
@@ -58,7 +57,6 @@ pub enum CellType {
     Text,
 }
 impl CellType {
-    /// Return the name of the type in documents.
     pub(super) fn name(self) -> &'static str {
         match self {
             CellType::Integer => "i64",
@@ -68,7 +66,6 @@ impl CellType {
         }
     }
 }
-/// The public facts about a column.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a type such as \"f64\", or an object with T")]
 pub(super) struct ColumnFields {

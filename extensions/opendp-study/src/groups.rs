@@ -100,12 +100,10 @@ where
     i64: Noisy<MO>,
     f64: Noisy<MO>,
 {
-    /// Return the number of releases for a question about groups.
     pub(super) fn releases_of_groups(&self, asked: &QuestionFields) -> Result<usize> {
         let groups = self.of_groups(asked)?;
         Ok(if asked.finds_keys() { 1 + groups.to_be_found().releases() } else { groups.releases() })
     }
-    /// Answer a question about groups, or only find its cost and the errors of its answer.
     pub(super) fn groups(&self, asked: &QuestionFields) -> Result<Vec<StudyAnswer>> {
         let mut groups = self.of_groups(asked)?;
         if asked.finds_keys() {
@@ -172,7 +170,6 @@ where
         Ok(statistic(groups.impute(&fields.column, 0.0), &fields.column, bounds))
     }
 }
-/// Return the columns of the keys and of the statistics.
 fn columns_of<'a>(names: &'a [String], statistics: &[Wanted<'a>]) -> Vec<&'a str> {
     let mut columns: Vec<&str> = names.iter().map(String::as_str).collect();
     for statistic in statistics {

@@ -1,4 +1,4 @@
-//! Reads the fields of a study from JSON. Errors name the wrong field.
+//! Reads the fields of a study from JSON. If a field is wrong, the error names this field.
 
 use opendp_core::{Error, Result};
 use serde::de::DeserializeOwned;
@@ -9,7 +9,7 @@ use serde_path_to_error::{Path, Segment};
 pub(super) fn value<T: DeserializeOwned>(json: Json) -> Result<T> {
     serde_json::from_value(json).map_err(|error| Error::FailedCast(error.to_string()))
 }
-/// Read fields from JSON. Errors name the place of the wrong field.
+/// Read fields from JSON. If a field is wrong, the error states its place.
 pub(super) fn from_json<T: DeserializeOwned>(json: &Json) -> Result<T> {
     serde_path_to_error::deserialize(json)
         .map_err(|error| located(error.path(), error.inner().to_string()))

@@ -109,7 +109,6 @@ pub(super) fn column_of<'a>(statistic: &Wanted<'a>) -> Option<&'a str> {
         _ => None,
     }
 }
-/// Add the keys of a question to its groups.
 pub(super) fn with_keys<'c, MO: Mechanisms>(
     mut groups: Groups<'c, MO>,
     asked: &QuestionFields,
@@ -131,7 +130,6 @@ pub(super) fn with_keys<'c, MO: Mechanisms>(
         }
     }
 }
-/// Read a list of keys.
 fn listed(keys: &[Json]) -> Result<Vec<Vec<Json>>> {
     let mut listed = Vec::with_capacity(keys.len());
     for key in keys {

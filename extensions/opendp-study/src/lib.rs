@@ -166,7 +166,6 @@ use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
 /// A context and its questions, read from a document. See the [crate](self).
 #[derive(Clone, Debug)]
 pub struct Study {
-    /// The document from which the study was read.
     document: Json,
     data: Option<String>,
     unit: PrivacyUnit,

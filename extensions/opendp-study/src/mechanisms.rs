@@ -8,7 +8,6 @@ use opendp_transformations::Key;
 use super::document::NoiseFields;
 use opendp_analysis::context::{Accounted, Groups, Question, Rows, Statistic};
 
-/// The mechanisms that are available under the measure of a budget.
 pub(super) trait Mechanisms: Accounted {
     /// Find the least noise of kind `noise` that fits the question's share of the budget. If
     /// `noise` is `None`, choose the kind with the smallest error.

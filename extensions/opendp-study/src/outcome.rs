@@ -161,7 +161,8 @@ impl Outcome {
     pub fn to_text(&self) -> String {
         self.to_text_with(short)
     }
-    /// Write a table for readers. The function `amount` formats each amount of the budget.
+    /// Write the table of [`to_text`](Outcome::to_text). The function `amount` formats each amount
+    /// of the budget.
     pub fn to_text_with(&self, amount: impl Fn(f64) -> String) -> String {
         let mut lines: Vec<[String; 4]> = Vec::new();
         for answer in &self.answers {

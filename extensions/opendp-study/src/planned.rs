@@ -8,15 +8,13 @@ use opendp_measurements::accounting::SharePair;
 
 use super::Outcome;
 
-/// The charge for all releases of a study, for a budget that composes tightly.
 #[derive(PartialEq)]
 pub(super) struct Planned {
     losses: Vec<Loss>,
     /// The reserved epsilon and the reserved delta of the [first entry](Entry::reserved). The first
-    /// entry states them only if the study is one plan for its whole budget. A release that is
-    /// `mu`-GDP (Gaussian differentially private) can state its `mu^2`. If the only release of a
-    /// study states a `mu^2`, nothing is reserved: the whole budget is for this release, and the
-    /// two reserved numbers are 0.
+    /// entry states them only if the study is one plan for its whole budget. There is one
+    /// exception: if a study has a single release, and this release states a `mu^2` of Gaussian
+    /// differential privacy, the whole budget is for this release. Then both numbers are 0.
     reserved: Option<[Exact; 2]>,
     /// The pair of distributions of each release, from the [first entry](Entry::shares). There are
     /// pairs only if the study is one plan that divides its whole budget into shares.

@@ -45,7 +45,6 @@ where
     i64: Noisy<MO>,
     f64: Noisy<MO>,
 {
-    /// Answer a question, or only find its cost and the error of its answer.
     pub(super) fn answer(&self, asked: &QuestionFields) -> Result<Vec<StudyAnswer>> {
         if asked.group_by.is_some() {
             return self.groups(asked);
@@ -137,8 +136,8 @@ where
         let question = MO::count_by(self.cells::<T>(asked, column)?)?;
         let noised = question.noised(self.alpha);
         let error = noised.accuracy;
-        // Among the keys that are found, errors exceed this bound more often. So state only the
-        // intervals.
+        // Among the keys that are found, errors exceed this bound with a larger probability than
+        // stated. So state only the intervals.
         let noised = Noised { accuracy: None, ..noised };
         let mut answer = StudyAnswer::before(asked.title(), noised);
         if let Some(counts) = self.spend(question)? {
@@ -203,8 +202,7 @@ where
         Ok(answer)
     }
 
-    /// Charge for an answer. If the mode is `Mode::Ask`, also release the answer. If the mode is
-    /// `Mode::Rehearse`, only charge.
+    /// Charge for an answer. If the mode is `Mode::Ask`, also release the answer.
     pub(super) fn spend<TO: Carrier>(
         &self,
         question: Question<'c, MO, TO>,

@@ -20,7 +20,6 @@ pub enum Cells {
     Text(Vec<Option<String>>),
 }
 impl Cells {
-    /// Make a column in which all cells are missing.
     fn missing(kind: CellType, rows: usize) -> Self {
         match kind {
             CellType::Integer => Cells::Integer(vec![None; rows]),

@@ -154,7 +154,7 @@ fn a_failure_of_the_reader_is_charged_and_kept_unless_it_is_about_the_file() {
         assert_eq!(error, refused.replace("`error`", &format!("`{id}`")));
     }
     assert_eq!(desk.ledger().remaining("survey").unwrap(), Loss::epsilon("0").unwrap());
-    // The control: an error of the file is told, and not charged.
+    // The control: an error about the file is returned to the caller, and is not charged.
     desk.create("other", &unit("symmetric_distance", 1));
     let ledger = desk.ledger();
     let of_file = || Failure::OfFile(Error::NotFound("no file `ages.csv`".into()));

@@ -34,8 +34,6 @@ pub struct Answer {
     /// numbers of the answer. If `repeated` is true, the ledger already had this release, and
     /// nothing is charged again.
     pub document: Json,
-    /// The facts that only the page of the answer needs, such as the limits and the budget after
-    /// the release.
     pub(crate) shown: Shown,
 }
 /// The facts that the page of an answer needs, and that are not in the tables of the answer.
@@ -51,7 +49,6 @@ pub(crate) struct Shown {
     pub(crate) vague: Vec<bool>,
     pub(crate) limits: String,
     pub(crate) accounts: Vec<opendp_report::Account>,
-    /// Whether losses compose tightly.
     pub(crate) tight: bool,
 }
 impl std::fmt::Display for Answer {

@@ -61,7 +61,6 @@ impl Budget {
         };
         Ok(Budget(Loss::exact(notion, parts.iter().map(part).collect::<Result<_>>()?)?))
     }
-    /// Read the budget of metadata.
     pub(crate) fn read(text: &BudgetText) -> Result<Self> {
         match (text.epsilon, text.delta, text.rho) {
             (Some(epsilon), None, None) => Budget::epsilon(epsilon),
@@ -176,7 +175,6 @@ impl Account {
             account => account,
         }
     }
-    /// Open an account in memory.
     pub(crate) fn memory(budget: &Budget, composition: Composition) -> Result<Self> {
         if composition == Composition::Tight {
             return Ok(Account::Tight { filters: Mutex::new(filters(budget.amount())?) });
@@ -184,7 +182,7 @@ impl Account {
         let spent = vec![Exact::ZERO; budget.0.parts().len()];
         Ok(Account::Memory { budget: budget.0.clone(), spent: Mutex::new(spent) })
     }
-    /// Use the budget with this name in a ledger.
+    /// Use the budget `name` of the ledger at `path`.
     ///
     /// # Errors
     /// `NotFound` when there is no such ledger or budget. `Argument` when the individuals, the
@@ -215,7 +213,6 @@ impl Account {
             Account::Durable { found, .. } => found.total.notion(),
         }
     }
-    /// Return how losses compose.
     pub(crate) fn composition(&self) -> Composition {
         match self {
             Account::Memory { .. } => Composition::Sum,
@@ -249,15 +246,14 @@ impl Account {
             Account::Durable { ledger, found } => ledger.remaining(&found.name),
         }
     }
-    /// Charge the loss of a release, and return the release. An account in memory charges the loss
-    /// before it calls `compute`. If `compute` fails, the loss stays charged. An account in a
-    /// ledger writes the loss and the release to the disk before this function returns. If
-    /// `compute` fails, nothing is charged. If the ledger already has a release with this id, that
-    /// release is returned.
+    /// Charge the loss of a release. Return the release, and whether the ledger already had it. An
+    /// account in memory charges the loss before it calls `compute`. If `compute` fails, the loss
+    /// stays charged. An account in a ledger writes the loss and the release to the disk before
+    /// this function returns. If `compute` fails, nothing is charged. If the ledger already has a
+    /// release with this id, return that release without a charge and without `check`.
     ///
     /// Call `check` before a new release is computed or charged. If `check` fails, nothing is
-    /// charged. A release that is already in the ledger is returned without this check. Also return
-    /// whether the release was already in the ledger.
+    /// charged.
     pub(crate) fn release(
         &self,
         request: &Request,

@@ -157,7 +157,6 @@ impl<'a> Picked<'a> {
             _ => false,
         }
     }
-    /// Return whether an expression is the column of ids.
     pub(crate) fn is_id(&self, row: &Row) -> bool {
         match (&self.bounding, row) {
             (Bounding::Enforced { id: (id, _), .. }, Row::Column { source: 0, name, .. }) => {

@@ -1,5 +1,5 @@
-//! Compute the columns of an answer: values and intervals. Only noisy sums, noisy choices and
-//! public numbers are used.
+//! Compute the columns of an answer: values and intervals. The functions use only noisy sums,
+//! candidates that were chosen with noise, and public numbers.
 
 use opendp_core::{Error, Result};
 
@@ -36,7 +36,6 @@ pub(crate) struct ReleasedColumn {
     pub(crate) scale: f64,
 }
 
-/// Compute the columns of all aggregates.
 pub(crate) fn columns(
     checked: &Checked,
     mechanisms: &Mechanisms,

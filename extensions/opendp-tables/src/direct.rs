@@ -81,7 +81,6 @@ pub(crate) fn run(plan: &Plan, engine: &DataFusion, seed: &str) -> Option<Result
         }
     }
 }
-/// A plan, and the data that are needed to run it.
 struct Run<'a> {
     plan: &'a Plan,
     engine: &'a DataFusion,
@@ -115,7 +114,8 @@ impl Run<'_> {
         all.into_iter().for_each(|other| totals.add(other));
         Ok(self.exact(totals))
     }
-    /// Return the columns of the keys. `first` is the index of the first picked column.
+    /// Return the columns of the keys in a batch. `first` is 1 if the batch begins with the ids,
+    /// and otherwise 0.
     fn keys<'b>(&self, batch: &'b RecordBatch, first: usize) -> Result<Vec<&'b ArrayRef>> {
         let column = |key: &crate::ir::Key| batch.columns().get(first + key.column);
         self.plan.keys.iter().map(|key| column(key).ok_or_else(failed)).collect()
@@ -236,7 +236,6 @@ impl<'a, const N: usize> Pass<'a, N> {
         })
     }
 }
-/// The data that are needed to add up the kept rows of shards.
 struct Adder<'a> {
     layout: &'a Layout<'a>,
     limiter: &'a Limiter,

@@ -143,7 +143,6 @@ pub(crate) enum Bounding {
     },
 }
 
-/// A key of groups.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Key {
     /// The name of the key in the answer.
@@ -170,7 +169,6 @@ pub(crate) struct Lattice {
 /// The number that each row adds to a sum of integers.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Addend {
-    /// The number 1.
     One,
     /// 1 if the column is not null, and otherwise 0.
     Known(usize),
@@ -220,7 +218,6 @@ impl Lattice {
         let high = self.high.saturating_sub(self.centre);
         (low.max(0).unsigned_abs(), high.max(0).unsigned_abs())
     }
-    /// Return the length of a step.
     pub(crate) fn step(&self) -> f64 {
         2f64.powi(self.exponent)
     }

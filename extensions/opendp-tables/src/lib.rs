@@ -1,10 +1,10 @@
 //! Private queries on tables. A query in SQL becomes one exact relational plan. Noise is added to
 //! the results of this plan.
 //!
-//! A [`Session`] has tables with public [`Metadata`], a [`Budget`] and an [`Engine`]. A question in
-//! SQL, or as a data frame, is checked before anything is read. [`Question::explain`] returns the
-//! cost of the question and the accuracy of its answer. [`Question::release`] charges this cost to
-//! the budget and returns the answer.
+//! A [`Session`] has tables with public [`Metadata`], a [`Budget`] and an [`Engine`]. The session
+//! checks a question, which is a query in SQL or a data frame, before it reads any row.
+//! [`Question::explain`] returns the cost of the question and the accuracy of its answer.
+//! [`Question::release`] charges this cost to the budget and returns the answer.
 //!
 //! ```
 //! use std::sync::Arc;

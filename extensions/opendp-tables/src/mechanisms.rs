@@ -23,7 +23,6 @@ pub use kind::Kind;
 pub(crate) use kind::mechanisms;
 pub(crate) use selection::Selection;
 
-/// All mechanisms of a query.
 #[derive(Clone, Debug)]
 pub(crate) struct Mechanisms {
     /// The noise of each sum, or `None` for the sum that is released together with the keys.
@@ -43,7 +42,7 @@ pub(crate) struct Mechanisms {
     /// text exists only if the loss is an epsilon and a delta, and both kinds are possible.
     pub(crate) compared: Option<String>,
 }
-/// A release of a quantile of each group.
+/// The release of one quantile for each group.
 #[derive(Clone, Debug)]
 pub(crate) struct Choice {
     pub(crate) buckets: usize,
@@ -98,7 +97,8 @@ fn divided(
     let loss = total(budget.notion(), &losses)?;
     Ok(Mechanisms { sums, choices, selection, loss, losses, kind, compared: None })
 }
-/// Return the shares of all sums, followed by the shares of all choices. A share has no delta.
+/// Divide the loss `budget` among all sums and all releases of quantiles. Return the shares of the
+/// sums, followed by the shares of the quantiles. A share has no delta.
 ///
 /// The weight of a sum is the largest weight of the outputs that depend on it. If a count is used
 /// only to decide which keys are released, it has the weight 1. Weights are public. The shares add
@@ -175,7 +175,7 @@ pub(crate) fn fraction(alpha: f64) -> (u64, u64) {
     }
     (number / a, 10_000 / a)
 }
-/// Find the noise of a quantile of each group, and its loss.
+/// Find the noise for one quantile of each group, and the loss of this noise.
 ///
 /// Let `g(c)` be the loss of one group if an individual has `c` rows in it. The range of the scores
 /// changes by at most `c r`, where `r` is the change for one row. So `g(c)` is `c r / scale` for an
@@ -244,7 +244,7 @@ fn choose(plan: &Plan, buckets: usize, alpha: (u64, u64), share: &Loss) -> Resul
     })?;
     Ok(Choice { buckets, alpha, noise })
 }
-/// Return the changes of scores by an individual that fills as many groups as possible. Each change
+/// Return the changes of the scores if an individual fills as many groups as possible. Each change
 /// is a pair: a number of groups, and the largest change of the range of the scores in each of
 /// them. `range` computes this change from a number of rows.
 fn changes_of_scores(

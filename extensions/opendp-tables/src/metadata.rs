@@ -23,8 +23,8 @@ const MOST: f64 = 9_007_199_254_740_992.0;
 /// The largest magnitude of bounds of floats.
 const MOST_FLOAT: f64 = 1e100;
 /// At least one of the two bounds of floats must have a magnitude of at least this number. Plans
-/// round floats near 0 to multiples of about 1e-116. With such bounds, the step of a lattice is far
-/// larger than 1e-116.
+/// round floats near 0 to multiples of about 1e-116. With such bounds, a sum rounds its values to
+/// multiples of a step that is far larger than 1e-116.
 const LEAST_FLOAT: f64 = 1e-70;
 
 /// A privacy unit: the protected individuals of a table, and limits on the number of rows that one
@@ -125,8 +125,7 @@ impl Column {
         let (bounds, keys, candidates) = (None, None, None);
         Column { kind, bounds, keys, candidates, weight: None, complete: false }
     }
-    /// State the bounds of the column. Before aggregation, a number outside the bounds is replaced
-    /// by the nearest bound.
+    /// State the bounds of the column.
     #[must_use]
     pub fn bounds(self, low: f64, high: f64) -> Self {
         Column { bounds: Some([low, high]), ..self }
@@ -151,7 +150,6 @@ impl Column {
     pub fn complete(self) -> Self {
         Column { complete: true, ..self }
     }
-    /// Return the public keys of the column, if they are stated.
     pub(crate) fn public_keys(&self) -> Result<Option<Vec<Value>>> {
         let Some(keys) = &self.keys else { return Ok(None) };
         let read = |key: &Json| Value::key(key, self.kind);
@@ -233,9 +231,9 @@ pub struct Table {
     /// The number of rows, if it is public. With a public number of rows, neighbouring tables have
     /// the same number of rows: the rows of an individual are replaced by other rows, and not added
     /// or removed. The number of rows itself has no noise. If an individual has `k` rows, the noise
-    /// of every other aggregate covers the replacement of `k` rows by `k` other rows. The noise
-    /// does not cover `2 k` added rows. The unit must be `rows`. Before each new release, this
-    /// number is compared with the data. If it is wrong, nothing is released.
+    /// of every other aggregate covers the replacement of `k` rows by `k` other rows. The unit must
+    /// be `rows`. Before each new release, this number is compared with the data. If it is wrong,
+    /// nothing is released.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<u64>,
     /// The columns that queries may use. Queries cannot name other columns.
@@ -257,8 +255,7 @@ impl Table {
         self.columns.insert(name.into(), column);
         self
     }
-    /// State the public number of rows. With a public number of rows, the rows of an individual are
-    /// replaced by other rows, and not added or removed.
+    /// State the public number of rows.
     #[must_use]
     pub fn rows(self, rows: u64) -> Self {
         Table { rows: Some(rows), ..self }
@@ -268,7 +265,6 @@ impl Table {
     pub fn at(self, path: &str) -> Self {
         Table { path: Some(path.into()), ..self }
     }
-    /// Check that the description of the table is valid.
     pub(crate) fn check(&self) -> Result<()> {
         for (name, column) in &self.columns {
             check_name(name)?;
@@ -320,7 +316,6 @@ fn check_rows(rows: u64, unit: Option<&PrivacyUnit>) -> Result<()> {
     };
     Err(Error::argument("rows", reason))
 }
-/// Check the name of a table or a column.
 pub(crate) fn check_name(name: &str) -> Result<()> {
     let plain = |c: char| c.is_alphanumeric() || c == '_' || c == ' ' || c == '-';
     if !name.is_empty() && name.len() <= 60 && name.chars().all(plain) && !name.starts_with("__") {

@@ -1,5 +1,5 @@
-//! Find the least noise for a share of the loss. A constructor of the registry makes the noise. The
-//! scale is about the least scale for which the cost of the noise is at most the share.
+//! Find noise for a share of the loss. A constructor of the registry makes the noise. The scale is
+//! about the least scale for which the cost of the noise is at most the share.
 
 use opendp_core::arith::{Directed, DirectedFloat, Exact};
 use opendp_core::erased::{AnyDistance, AnyMeasurement, AnyValue};
@@ -38,7 +38,6 @@ impl Noise {
         let all = self.measurement.accuracy(alpha).ok()?;
         all.into_iter().try_fold(0.0, |largest: f64, bound| Some(largest.max(bound?)))
     }
-    /// Add noise to exact sums.
     pub(crate) fn add(&self, exact: Vec<IBig>) -> Result<Vec<IBig>> {
         self.measurement.invoke(&AnyValue::new(exact))?.downcast::<Vec<IBig>>()
     }

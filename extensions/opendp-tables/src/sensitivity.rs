@@ -81,7 +81,6 @@ pub(crate) struct Contribution {
     pub(crate) per_group: u64,
 }
 impl Contribution {
-    /// Find the limits of a plan.
     pub(crate) fn of(plan: &Plan) -> Contribution {
         let grouped = !plan.keys.is_empty();
         match &plan.bounding {

@@ -313,7 +313,6 @@ fn sources(metadata: &Metadata) -> Result<Vec<(String, Source)>> {
 }
 /// The longest time to plan the steps after a release. Usual steps take some milliseconds.
 const PLANNING: Duration = Duration::from_secs(60);
-/// Return the query of a statement.
 fn selected(statement: &Statement) -> Result<&Query> {
     if let Statement::Statement(statement) = statement
         && let SqlStatement::Query(query) = statement.as_ref()
@@ -338,8 +337,8 @@ fn unreadable(error: DataFusionError) -> Error {
         if parse::too_deep(&error) { deep::DEEP.to_owned() } else { error.strip_backtrace() };
     let first = text.lines().next().unwrap_or("it cannot be read");
     let reason = match first.split_once(", errors: ") {
-        // A function has arguments of wrong types. After `, errors: `, the planner lists one error
-        // for each signature of this function. Leave out this list.
+        // In this case, a function has arguments of wrong types. After `, errors: `, the planner
+        // lists one error for each signature of this function. Leave out this list.
         Some((failed, _)) => {
             let failed = failed.replace("Internal error: ", "");
             format!("{failed}: check the types of the arguments")

@@ -51,7 +51,6 @@ impl Statements {
     }
 }
 impl Plan {
-    /// Print the plan for an engine.
     pub(crate) fn statements(&self, dialect: Dialect) -> Statements {
         let printer = Printer { plan: self, dialect };
         let sums = (!self.sums.is_empty()).then(|| printer.sums());

@@ -58,7 +58,6 @@ impl Value {
             Value::Text(_) => Some(Type::Text),
         }
     }
-    /// Read a key of metadata.
     pub(crate) fn key(json: &Json, kind: Type) -> Result<Value> {
         let value = match (kind, json) {
             (Type::Boolean, Json::Bool(value)) => Some(Value::Boolean(*value)),

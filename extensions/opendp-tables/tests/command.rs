@@ -252,7 +252,6 @@ fn an_answer_is_printed_although_a_file_cannot_be_written() {
     assert_eq!(text(&written), text(&answer));
     assert!(folder.path().join("x.json").exists() && folder.path().join("x.html").exists());
 }
-/// Several processes charge their first questions to one budget at the same time.
 #[test]
 fn first_questions_in_parallel_share_a_budget() {
     for _ in 0..4 {

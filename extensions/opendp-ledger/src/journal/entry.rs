@@ -35,7 +35,6 @@ pub(super) fn write(entry: &Entry) -> Json {
         "left": all(&entry.left),
     })
 }
-/// The units of errors, with their names.
 const ERRORS: [(ErrorIn, &str); 3] =
     [(ErrorIn::Value, "value"), (ErrorIn::Ranks, "ranks"), (ErrorIn::Counts, "counts")];
 

@@ -51,8 +51,9 @@ impl Loss {
     ///
     /// When a budget that composes tightly admits this loss, the budget gets one filter instead of
     /// filters for all kinds of releases ([`AdaptiveAccount::reserving`]). So the releases need
-    /// less noise. The budget refuses the loss if any release was charged before. Later releases
-    /// are charged to the same filter. A budget that does not compose tightly ignores the reserve.
+    /// less noise than with filters for all kinds. The budget refuses the loss if any release was
+    /// charged before. Later releases are charged to the same filter. A budget that does not
+    /// compose tightly ignores the reserve.
     ///
     /// # Errors
     /// `Argument` when the budget is not an epsilon and a delta, or when its delta is 0.

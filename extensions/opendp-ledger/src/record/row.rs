@@ -7,7 +7,6 @@ use serde_json::Value as Json;
 use super::{Account, Entry, damaged, digest, sealed};
 use crate::{Loss, Notion, Terms};
 
-/// A budget as a row of the table of budgets.
 pub(crate) struct AccountRow {
     pub(crate) name: String,
     pub(crate) measure: String,
@@ -46,7 +45,7 @@ impl Account {
         fields.push(&terms);
         sealed(&fields, &filters)
     }
-    /// Build an account from a row of the table of budgets.
+    /// Build an account from a row, and check the seal of the row.
     pub(crate) fn from_row(row: AccountRow) -> Result<Self> {
         let damaged = || damaged(&row.name, "its row does not match its seal");
         let notion = Notion::from_name(&row.measure).ok_or_else(damaged)?;
@@ -72,7 +71,6 @@ impl Account {
     }
 }
 
-/// An entry as a row of the table of entries.
 pub(crate) struct EntryRow {
     pub(crate) budget: String,
     pub(crate) number: i64,

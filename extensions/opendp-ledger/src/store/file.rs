@@ -52,7 +52,6 @@ struct Writer {
     lost: bool,
 }
 
-/// The purpose for which the file is opened.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
     Create,

@@ -26,7 +26,6 @@ const ACCOUNT: &str =
 const ENTRY: &str = "SELECT budget, number, id, asker, at, pipeline, d_in, loss, release, digest, \
     previous, seal FROM spend WHERE budget = $1";
 
-/// A ledger of version 1, which is an SQLite database.
 pub(crate) struct Legacy {
     path: PathBuf,
     connection: Mutex<Connection>,
@@ -190,7 +189,6 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<EntryRow> {
     })
 }
 
-/// Make the error for a fault of the file.
 #[cold]
 fn fault(path: &Path, error: &rusqlite::Error) -> Error {
     let what = match error.sqlite_error_code() {

@@ -13,7 +13,6 @@ use crate::{Account, Entry};
 /// The bytes of this number are "opendpLe".
 const TURN: i64 = 0x6f70_656e_6470_4c65;
 
-/// The SQL statements that create the tables.
 const SCHEMA: &str = "
 CREATE TABLE IF NOT EXISTS budget (
     name TEXT PRIMARY KEY, measure TEXT NOT NULL, total TEXT NOT NULL, spent TEXT NOT NULL,

@@ -200,7 +200,6 @@ fn storm(kills: usize, broken: bool) -> (Vec<String>, usize) {
             );
             take_all_but(REST, &ledger);
         }
-        // Wait until the remaining processes have ended.
         for mut spender in running {
             assert!(spender.child.wait().unwrap().success());
             assert!(

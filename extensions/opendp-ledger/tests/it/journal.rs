@@ -55,7 +55,7 @@ fn a_budget_that_was_spent_stays_spent_after_a_restart() {
     assert_eq!(second.report().exact_total(), first.report().exact_total());
     assert_eq!(second.report().to_json(), first.report().to_json());
     assert_eq!(second.report().entries().len(), 3);
-    // The filter of the query would be called, so the data are not read.
+    // This filter would panic if the data were read.
     let unread = second.query().filter("sex", |_: &i64| panic!("the data are read"));
     assert_eq!(unread.count().laplace().unwrap_err().kind(), "BudgetExceeded");
     let entry = &Ledger::open(&path).unwrap().history(BUDGET).unwrap()[0];
@@ -313,7 +313,6 @@ fn a_crash_between_the_reserve_and_the_last_answer_leaves_the_charge_and_draws_n
             .output()
             .unwrap();
         assert!(!crashed.status.success(), "the process did not end within the plan");
-        // The whole plan is charged, in one entry.
         let ledger = Ledger::open(&path).unwrap();
         let history = ledger.history(BUDGET).unwrap();
         assert_eq!((history.len(), history[0].loss.members().len()), (1, releases));

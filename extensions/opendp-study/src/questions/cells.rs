@@ -8,7 +8,6 @@ use serde_json::Value as Json;
 
 use super::super::outcome::Cell;
 
-/// Return a cell with a label.
 pub(in super::super) fn cell(
     label: String,
     value: &impl Codec,

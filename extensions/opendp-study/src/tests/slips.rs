@@ -74,7 +74,8 @@ fn a_statistic_that_leaves_out_rows_because_of_another_column_says_so() {
     ];
     let several = json!([{"quantiles": quantiles}, {"mean": {"column": "age"}}]);
     assert_eq!(titles(question(several)), wanted);
-    // The title already names the columns of conditions and of keys.
+    // The title already names the columns of conditions and of keys, so no text names these columns
+    // again.
     let by_age = json!({
         "group_by": ["age"], "keys": {"age": [1]}, "where": {"income": {"at_least": 0}},
         "statistics": [{"count": {}}, {"sum": {"column": "income"}}],

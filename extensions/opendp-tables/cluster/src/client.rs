@@ -38,7 +38,6 @@ impl std::fmt::Debug for Cluster {
         f.debug_struct("Cluster").field("scheduler", &self.scheduler).finish_non_exhaustive()
     }
 }
-/// The reason why a statement has no result.
 enum Failure {
     TooLate,
     Engine(DataFusionError),

@@ -11,7 +11,6 @@ use crate::Address;
 /// The longest time to wait for a connection to a scheduler, or for its answer to a request.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The state of a scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     /// At least as many executors are connected as the scheduler requires.

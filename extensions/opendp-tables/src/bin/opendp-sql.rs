@@ -132,7 +132,6 @@ fn watched<T>(session: &Session, release: impl FnOnce(&dyn Fn(&[String])) -> T) 
         released
     })
 }
-/// Write a file, or return the reason why it cannot be written.
 fn write(path: &Path, text: &str, what: &str) -> Result<(), String> {
     let reason = |error| format!("the {what} cannot be written to {}: {error}", path.display());
     std::fs::write(path, text).map_err(reason)

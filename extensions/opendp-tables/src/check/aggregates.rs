@@ -1,5 +1,6 @@
-//! The aggregates of a query: sums of integers, and choices among candidates. A lattice contains
-//! the integer multiples of a step between two bounds. Values are rounded to its points.
+//! The aggregates of a query: sums of integers, and choices among candidates. Before values are
+//! added, they are rounded to the points of a lattice: the integer multiples of a step between two
+//! bounds.
 
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::AggregateFunction;
@@ -76,7 +77,6 @@ impl Output {
     }
 }
 
-/// Read the aggregates of a query.
 pub(crate) fn outputs(
     aggregate: &Aggregate,
     source: &Relation,
@@ -156,7 +156,7 @@ const LEVELS: &str = "expected a public number from 0.0001 to 0.9999, or 0 or 1;
 fn is_level(alpha: f64) -> bool {
     [0.0, 1.0].contains(&alpha) || (0.0001..=0.9999).contains(&alpha)
 }
-/// Read the condition on the rows of an aggregate, and return the position of its column.
+/// Translate the condition on the rows of an aggregate, and return the position of its column.
 fn condition(filter: &Expr, source: &Relation, picked: &mut Picked<'_>) -> Result<usize> {
     let rows = source.rows(filter)?;
     if rows.iter().any(|row| row.kind() != Some(Type::Boolean)) {
@@ -164,8 +164,8 @@ fn condition(filter: &Expr, source: &Relation, picked: &mut Picked<'_>) -> Resul
     }
     Ok(picked.column(rows))
 }
-/// Read a mean. The plan needs no count for this mean if three conditions hold: the mean is over
-/// all rows, the number of these rows is public, and every row has a value.
+/// Translate a mean. The plan needs no count for this mean if three conditions hold: the mean is
+/// over all rows, the number of these rows is public, and every row has a value.
 fn mean(
     arg: &Expr,
     source: &Relation,

@@ -10,7 +10,7 @@ use crate::ir::Row;
 
 /// Return the candidates of an expression. If the metadata state no candidates, the candidates are
 /// at most 101 evenly spaced numbers from the lower bound to the upper bound. For a column of
-/// integers, these numbers are rounded. Return `None` if no bounds are known.
+/// integers, these numbers are rounded to integers. Return `None` if no bounds are known.
 pub(super) fn candidates_of(row: &Row, picked: &Picked<'_>) -> Option<Vec<f64>> {
     if let Some(candidates) = picked.described(0, row).and_then(|column| column.candidates.clone())
     {
@@ -45,7 +45,6 @@ fn spaced(low: f64, high: f64, steps: u32) -> Option<Vec<f64>> {
     };
     (0..=steps).map(|k| point(k).ok()).collect()
 }
-/// Return the float nearest to a number.
 fn nearest(number: &Exact) -> Result<f64> {
     let (down, up) = (number.to_f64_down(), number.to_f64_up());
     let is_up = Exact::from_f64(up)?.minus(number) < number.minus(&Exact::from_f64(down)?);

@@ -1,4 +1,4 @@
-//! Read the keys of groups.
+//! Translate the keys of groups, and find their public values.
 
 use datafusion::logical_expr::{Aggregate, Expr};
 use opendp_core::{Error, Result};
@@ -11,7 +11,6 @@ use crate::{Type, Value};
 /// The largest number of groups that the public keys can make.
 const MOST_GROUPS: usize = 1_000_000;
 
-/// Read the keys of an aggregate.
 pub(crate) fn keys(
     aggregate: &Aggregate,
     source: &Relation,

@@ -1,4 +1,4 @@
-//! Read the part of a query above its aggregate. This part computes only with released values.
+//! The part of a query above its aggregate. This part computes only with released values.
 
 use std::sync::Arc;
 
@@ -54,7 +54,8 @@ fn without_aggregate(plan: &LogicalPlan) -> Error {
         ),
     }
 }
-/// Check an expression after the aggregate.
+/// Check that an expression above the aggregate has no subquery, and no `DISTINCT` that the engine
+/// would ignore.
 fn allowed(expr: &Expr) -> Result<()> {
     let mut refusal = None;
     let visited = expr.apply(|part| {

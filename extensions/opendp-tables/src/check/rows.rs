@@ -1,4 +1,4 @@
-//! Read row-wise expressions. The value of such an expression depends on one row only.
+//! Translate row-wise expressions. The value of such an expression depends on one row only.
 
 use std::cell::Cell;
 
@@ -13,13 +13,13 @@ use crate::ir::{Comparison, Operator, Rounding, Row};
 use crate::metadata::check_bounds;
 use crate::{Type, Value};
 
-/// Read an expression over the columns of `schema`. For each of these columns, `columns` has an
-/// expression over the columns of a table.
+/// Translate an expression over the columns of `schema`. For each of these columns, `columns` has
+/// an expression over the columns of a table.
 pub(crate) fn row(expr: &Expr, schema: &DFSchema, columns: &[Row]) -> Result<Row> {
     let row = Reader { schema, columns, copied: Cell::new(0) }.row(expr, 0)?;
     check_levels(row, expr)
 }
-/// Read a number that the query states.
+/// If an expression is a number that the query states, return this number.
 pub(crate) fn public_number(expr: &Expr) -> Option<f64> {
     let number = match expr {
         Expr::Literal(value, _) => match literal(value)? {
@@ -287,7 +287,6 @@ pub(super) fn described(row: &Row) -> String {
         _ => format!("an expression of type {kind}"),
     }
 }
-/// Convert a number to a float.
 fn float(row: Row, name: &str) -> Result<Row> {
     match row.kind() {
         Some(Type::Float) => Ok(row),

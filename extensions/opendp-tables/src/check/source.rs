@@ -1,5 +1,5 @@
-//! Read the part of a query below its aggregate. This part computes with each row of one private
-//! table separately.
+//! Translate the part of a query below its aggregate. This part computes with each row of one
+//! private table separately.
 
 use datafusion::common::{DFSchema, DFSchemaRef, JoinType, NullEquality};
 use datafusion::logical_expr::{BinaryExpr, Expr, Join, LogicalPlan, Operator};
@@ -17,7 +17,7 @@ pub(crate) struct Relation {
     pub(crate) schema: DFSchemaRef,
 }
 impl Relation {
-    /// Read an expression in each branch.
+    /// Translate an expression for each branch.
     pub(crate) fn rows(&self, expr: &Expr) -> Result<Vec<Row>> {
         self.branches.iter().map(|branch| row(expr, &self.schema, &branch.columns)).collect()
     }
@@ -26,7 +26,7 @@ impl Relation {
     }
 }
 
-/// Read the rows of a private table.
+/// Translate the part of a plan that reads the rows of a private table.
 pub(crate) fn relation(plan: &LogicalPlan, tables: &Tables) -> Result<Relation> {
     match plan {
         LogicalPlan::TableScan(scan) => {
@@ -86,7 +86,7 @@ pub(crate) fn relation(plan: &LogicalPlan, tables: &Tables) -> Result<Relation> 
         other => Err(not_row_wise(other)),
     }
 }
-/// Read the expressions of a projection. Each projection can contain several copies of the
+/// Translate the expressions of a projection. Each projection can contain several copies of the
 /// expressions of the projection below it. So after each expression, check the number of nodes.
 fn projected(exprs: &[Expr], schema: &DFSchema, columns: &[Row]) -> Result<Vec<Row>> {
     let mut nodes = 0_usize;

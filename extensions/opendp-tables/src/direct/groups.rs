@@ -17,7 +17,6 @@ use crate::{Type, Value};
 /// The group number of rows that are in no group.
 pub(crate) const NO_GROUP: u32 = u32::MAX;
 
-/// The groups of a plan, and their numbers.
 pub(crate) struct Groups {
     kinds: Vec<Type>,
     /// For each column of keys, if its keys are public: the numbers of these keys, and a factor. If
@@ -43,7 +42,7 @@ enum Public {
     Whole(HashMap<i64, u32>),
     Text(HashMap<String, u32>),
 }
-/// The keys of some rows.
+/// One column of keys, with the keys of the rows of a batch.
 enum Column {
     Whole(ArrayRef),
     Text(ArrayRef),
@@ -273,7 +272,6 @@ impl Column {
         }
     }
 }
-/// Convert a column to a type.
 pub(crate) fn as_type(column: &ArrayRef, kind: &DataType) -> Result<ArrayRef> {
     if column.data_type() == kind {
         return Ok(column.clone());

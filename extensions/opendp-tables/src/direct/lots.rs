@@ -14,9 +14,7 @@
 
 use sha2::{Digest, Sha256};
 
-/// The prime `2^31 - 1`.
 pub(crate) const PRIME: i64 = (1 << 31) - 1;
-/// The number of keys.
 pub(crate) const KEYS: usize = 6;
 /// The number of places whose lots are computed together. Computing one lot after another takes
 /// more time.

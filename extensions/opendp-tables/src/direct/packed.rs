@@ -40,7 +40,7 @@ impl Field {
         let inside = number.max(self.least).min(self.largest);
         inside.wrapping_sub(self.least).cast_unsigned() << self.shift
     }
-    /// Read this number from a row.
+    /// Read the number of this field from a row.
     pub(crate) fn of<const N: usize>(&self, row: &Packed<N>) -> i64 {
         let word = row.get(self.word).copied().unwrap_or(0);
         (word >> self.shift & self.mask).cast_signed().wrapping_add(self.least)
@@ -98,11 +98,9 @@ impl Packing {
             put(rows, field, values.iter().copied());
         }
     }
-    /// Return the number of the group of a row.
     pub(crate) fn group<const N: usize>(&self, row: &Packed<N>) -> u32 {
         u32::try_from(self.group.of(row)).unwrap_or(NO_GROUP)
     }
-    /// Replace the number of the group of a row.
     pub(crate) fn set_group<const N: usize>(&self, row: &mut Packed<N>, group: u32) {
         if let Some(word) = row.get_mut(self.group.word) {
             *word &= !(self.group.mask << self.group.shift);

@@ -6,11 +6,9 @@ use super::order::{FEW, Keyed, Places, ordered};
 /// Limits for each individual: on the rows that are kept, and on the groups that are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Limits {
-    /// The limit on all rows.
     pub(crate) rows: u64,
     /// The limit on the rows of one group.
     pub(crate) per_group: u64,
-    /// The limit on the groups.
     pub(crate) groups: u64,
 }
 impl Limits {
@@ -33,7 +31,7 @@ impl Keyed for Drawn {
         (self.0 >> 32) as i32
     }
 }
-/// Memory for the lots of rows or groups. The rows or groups with the smallest lots are chosen.
+/// Memory for the lots of rows or groups.
 #[derive(Default)]
 struct Draw {
     drawn: Vec<Drawn>,
@@ -324,7 +322,6 @@ mod tests {
         let mut rows: Vec<Row> =
             (0..4000_i64).map(|k| (k * k % 7, (k * k % 4) as u32, k % 13)).collect();
         let limits = Limits { rows: 40, per_group: 15, groups: 3 };
-        // Choose the rows of each id alone, and collect the kept rows of all ids.
         let mut alone: Vec<(u32, i64)> = (0..7)
             .flat_map(|id| {
                 let own: Vec<_> = rows.iter().copied().filter(|row| row.0 == id).collect();

@@ -9,7 +9,6 @@ pub(crate) const SHARDS: usize = 1024;
 /// The factor of Fibonacci hashing (Knuth, volume 3, 6.4).
 const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Return the shard of an id.
 pub(crate) fn shard_of(id: u64) -> usize {
     // The shift leaves 10 bits, so the cast loses no bit.
     (id.wrapping_mul(FACTOR) >> (u64::BITS - SHARDS.ilog2())) as usize
@@ -100,7 +99,7 @@ impl<const N: usize> Sorter<N> {
     /// the shard, with all rows of the individual in any order.
     ///
     /// The rows are divided into buckets by the hash of their ids. A bucket usually has few
-    /// individuals.
+    /// individuals, so no sort is needed to bring their rows together.
     pub(crate) fn each(
         &mut self,
         parts: &[Part<N>],

@@ -14,8 +14,7 @@ use super::packed::Packed;
 
 /// The number of rows of a chunk.
 pub(crate) const CHUNK: usize = 128;
-/// The number of bytes of a slab. The system provides each page of a slab only when the page is
-/// first used.
+/// The number of bytes of a slab.
 const SLAB: usize = 64 << 20;
 
 /// The slabs that no pass uses. All engines in this process share them.
@@ -34,7 +33,6 @@ pub fn release_memory() {
     IDLE.slabs().clear();
 }
 
-/// Slabs that no pass uses.
 struct Idle(Mutex<Vec<MmapMut>>);
 impl Idle {
     fn slabs(&self) -> MutexGuard<'_, Vec<MmapMut>> {
@@ -59,7 +57,6 @@ impl Idle {
 #[derive(Debug)]
 pub(crate) struct NoMemory;
 
-/// Memory that is divided into chunks.
 #[derive(Debug, Default)]
 pub(crate) struct Slabs<const N: usize> {
     slabs: Vec<MmapMut>,
@@ -95,7 +92,6 @@ impl<const N: usize> Slabs<N> {
         let start = chunk % Self::ROWS;
         words.as_chunks::<N>().0.get(start..start + CHUNK).unwrap_or(&[])
     }
-    /// Write a row to the position `place`.
     #[inline]
     pub(crate) fn write(&mut self, place: usize, row: &Packed<N>) {
         let start = place % Self::ROWS * size_of::<Packed<N>>();
@@ -105,7 +101,6 @@ impl<const N: usize> Slabs<N> {
             to.copy_from_slice(bytemuck::cast_slice(row));
         }
     }
-    /// Return the total length of all chunks that were ever used, in rows.
     #[cfg(test)]
     pub(crate) fn used(&self) -> usize {
         self.used

@@ -6,7 +6,6 @@ use super::packed::{Packed, Packing};
 use super::values::{Layout, Slot};
 use crate::released::{Exact, Group};
 
-/// The sums and counts of each group.
 pub(crate) struct Totals<'a> {
     layout: &'a Layout<'a>,
     /// The number of rows of each group.

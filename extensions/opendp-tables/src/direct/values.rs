@@ -13,8 +13,7 @@ use crate::Type;
 use crate::engine::failed;
 use crate::ir::{Addend, Buckets, Lattice, Plan, Row, Sum};
 
-/// A column that the statement of `Plan::picked_statement` returns: its type, and whether its
-/// floats are unchanged floats of a table.
+/// A column that the statement of `Plan::picked_statement` returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Picked {
     pub(crate) kind: Type,
@@ -60,7 +59,6 @@ pub(crate) struct Layout<'a> {
     pub(crate) width: usize,
 }
 impl<'a> Layout<'a> {
-    /// Describe the values that a plan stores with each row.
     pub(crate) fn new(plan: &'a Plan, columns: Vec<Picked>) -> Self {
         let mut buckets = 0;
         let mut stored = || {

@@ -42,7 +42,6 @@ pub struct DataFusion {
     _runtime: Arc<Background>,
     /// The plan that runs now, or the last plan.
     running: Mutex<Option<Arc<dyn ExecutionPlan>>>,
-    /// Whether plans run as portable statements.
     portable: bool,
     /// The approximate number of bytes that rows of individuals may take in one pass over the data.
     memory: usize,
@@ -132,8 +131,8 @@ impl DataFusion {
     ///
     /// # Errors
     /// The errors of `each` and of [`check_quotes`](DataFusion::check_quotes); [`undecoded`] when a
-    /// record cannot be decoded or a thread panics;
-    /// [`failed`] when the statement fails for another reason.
+    /// record cannot be decoded or a thread panics; [`failed`] when the statement fails for another
+    /// reason.
     pub(crate) fn scan(
         &self,
         statement: &str,

@@ -128,11 +128,9 @@ fn is_matched(url: &ListingTableUrl, path: &Path, ending: &str, levels: usize) -
     let place = object_store::path::Path::from_absolute_path(path);
     (is_folder || name.ends_with(ending)) && place.is_ok_and(|place| url.contains(&place, true))
 }
-/// Return the paths of the files and folders in a folder.
 fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> {
     std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
 }
-/// Return the last name of a path.
 fn name_of(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
@@ -155,7 +153,6 @@ pub(super) fn no_file(ending: &str) -> String {
 fn other_format(ending: &str) -> &'static str {
     if ending == ".csv" { "parquet" } else { "csv" }
 }
-/// Return whether the name of a file has the ending of a format.
 fn is_format(file: &str, format: &str) -> bool {
     file.strip_suffix(format).is_some_and(|name| name.ends_with('.'))
 }
@@ -170,7 +167,6 @@ fn instead(file: &str, ending: &str) -> String {
         "Rename the file: `A` and `a` are different letters".into()
     }
 }
-/// Return whether the name of a file has the ending of a compressed file.
 pub(crate) fn is_compressed(file: &str) -> bool {
     [".gz", ".bz2", ".xz", ".zst", ".zip"].iter().any(|ending| file.ends_with(ending))
 }
@@ -261,7 +257,8 @@ struct Folder {
 }
 impl Folder {
     /// List the files of a folder and of its folders `column=value`. `columns` are the columns of
-    /// the path to this folder. `levels` limits the levels of folders below this folder.
+    /// the folders `column=value` that lead to this folder. `levels` limits the levels of folders
+    /// below this folder.
     fn walk(&mut self, folder: &Path, columns: &[String], levels: usize) {
         for path in entries(folder) {
             let name = name_of(&path);

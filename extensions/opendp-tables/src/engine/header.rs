@@ -120,8 +120,8 @@ pub(super) async fn check_parquet(
         schema => schema.map(|_| Ok(())),
     }
 }
-/// Return the probable cause for a column that the header of CSV files lacks. The text begins with
-/// a colon, or is empty if no cause is known. It shows no name of a column.
+/// Return the probable cause if the header of CSV files lacks a column. The text begins with a
+/// colon, or is empty if no cause is known. It shows no name of a column.
 pub(super) fn missing_because(names: &[String]) -> String {
     let marks = [(';', "semicolons"), ('\t', "tabs"), ('|', "vertical bars")];
     match names {
@@ -142,7 +142,6 @@ fn are_different<'a>(mut names: impl Iterator<Item = &'a String>) -> bool {
     let mut known = HashSet::new();
     names.all(|name| known.insert(name))
 }
-/// Read the cells of the first record of a file.
 async fn first_record(
     store: &Arc<dyn ObjectStore>,
     file: &Path,

@@ -23,7 +23,6 @@ enum Form {
 }
 /// Bounds on the cost of a printed expression.
 struct Cost {
-    /// The number of nodes.
     nodes: usize,
     /// The number of steps in which an engine finds the type of the expression.
     kind: usize,
@@ -45,7 +44,6 @@ impl Row {
     fn values(&self) -> usize {
         if let Row::In(_, values) = self { values.len() } else { 0 }
     }
-    /// Return the number of levels of the expression.
     pub(crate) fn levels(&self) -> usize {
         1 + self.operands().into_iter().map(|(row, _)| row.levels()).max().unwrap_or(0)
     }
@@ -53,7 +51,6 @@ impl Row {
     pub(crate) fn steps(&self) -> usize {
         self.cost().steps
     }
-    /// Bound the cost of the printed expression.
     fn cost(&self) -> Cost {
         let add = |sum: usize, more: usize| sum.saturating_add(more).min(1 << 40);
         let (own, form) = self.own();

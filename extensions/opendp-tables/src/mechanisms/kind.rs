@@ -29,7 +29,6 @@ pub enum Kind {
 impl std::str::FromStr for Kind {
     type Err = Error;
 
-    /// Read a kind by its name.
     fn from_str(text: &str) -> Result<Self> {
         match text {
             "best" => Ok(Kind::Best),

@@ -151,7 +151,6 @@ fn scales(mechanisms: &Mechanisms) -> Json {
 /// The text that ledgers store for records that cannot be decoded. The text is part of the file
 /// format, so do not change it.
 const REFUSAL: &str = "{\"refused\": \"the records cannot be decoded\"}";
-/// The reason of the error for records that cannot be decoded.
 const REFUSED: &str = "the records cannot be decoded: a line has a wrong number of cells, a quote \
                        of a CSV file is not closed or is escaped by a backslash, a text is not \
                        UTF-8, or the file is damaged. The budget is charged as for a release, \

@@ -76,7 +76,6 @@ impl Question<'_> {
         let schema = batches.first().map_or(schema, RecordBatch::schema);
         concat_batches(&schema, &batches).map_err(|error| failed(error.into()))
     }
-    /// Return the plan of the steps that come after the aggregates.
     fn steps(&self, noisy: &Noisy, columns: &[ReleasedColumn]) -> Result<LogicalPlan> {
         let schema = crate::check::aggregate_schema(&self.checked.query)?;
         let types: Vec<DataType> =

@@ -93,7 +93,7 @@ impl Calls<'_> {
         wrong.then_some(Mistake { aggregate, column, kind })
     }
 }
-/// Return the name that an identifier means. Without quotes, its letters are lower case.
+/// Return the name that an identifier stands for. Without quotes, its letters become lower case.
 fn name_of(ident: &Ident) -> String {
     match ident.quote_style {
         Some(_) => ident.value.clone(),

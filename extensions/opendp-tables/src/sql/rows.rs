@@ -4,11 +4,9 @@ use super::Dialect;
 use crate::ir::{Lattice, Operator, Rounding, Row};
 use crate::{Type, Value};
 
-/// Print a name.
 pub(crate) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
-/// Print a value.
 fn literal(value: &Value) -> String {
     match value {
         Value::Null => "NULL".into(),
@@ -23,7 +21,6 @@ fn literal(value: &Value) -> String {
 fn float(value: f64) -> String {
     format!("CAST('{:e}' AS DOUBLE PRECISION)", value + 0.0)
 }
-/// Print a list of values.
 pub(crate) fn list(values: &[Value]) -> String {
     values.iter().map(literal).collect::<Vec<_>>().join(", ")
 }
@@ -45,7 +42,6 @@ pub(crate) fn column(source: usize, name: &str, kind: Type, dialect: Dialect) ->
     }
 }
 
-/// Print an expression.
 pub(crate) fn print(row: &Row, dialect: Dialect) -> String {
     let text = |row: &Row| print(row, dialect);
     match row {

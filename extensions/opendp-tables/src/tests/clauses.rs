@@ -1,5 +1,5 @@
-//! Clauses that the planner would leave out are errors. Otherwise, the answer would be the answer
-//! to another query, and its loss would be charged.
+//! Clauses that the planner would leave out are errors. Without these errors, a question would get
+//! the answer to another query, and its loss would be charged.
 
 use super::*;
 

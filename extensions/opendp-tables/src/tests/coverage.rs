@@ -18,8 +18,8 @@ fn covered(session: &Session, sql: &str, widened: bool) -> Vec<usize> {
     };
     let mechanisms: Mechanisms = stated(1.0);
     // The epsilon of `truth` is 1e11, so `truth` has practically no noise. If `widened` is true,
-    // this call is a control: the scale of the drawn noise is four times the scale that the
-    // intervals assume.
+    // the call of this function is a control: the scale of the drawn noise is four times the scale
+    // that the intervals assume.
     let truth = noisy(&checked.plan, &stated(1e11), &exact).unwrap();
     let truth = columns(&checked, &stated(1e11), &truth).unwrap();
     let drawn = if widened { stated(0.25) } else { mechanisms.clone() };

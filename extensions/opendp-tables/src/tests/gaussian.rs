@@ -38,8 +38,7 @@ fn mu(session: &Session, sql: &str, mechanisms: &Mechanisms) -> f64 {
     noises.map(square).sum::<f64>().sqrt()
 }
 /// All sums together have a loss within the epsilon and the delta. The test uses the exact formula
-/// for Gaussian noise, which the calibration does not use. In the control, the scale of the noise
-/// is a third smaller than the calibrated scale.
+/// for Gaussian noise, which the calibration does not use.
 #[test]
 fn noise_of_all_sums_keeps_the_epsilon_and_the_delta() {
     for (epsilon, delta) in [(0.1, 1e-9), (1.0, 1e-6), (4.0, 1e-4)] {
@@ -102,7 +101,6 @@ fn answers_have_the_stated_cost_and_intervals() {
         assert_eq!(again.release().unwrap_err().kind(), "BudgetExceeded");
     }
 }
-/// With a large budget, the answers are close to the exact answers.
 #[test]
 fn with_little_noise_answers_are_exact() {
     let mut metadata = metadata(described(PrivacyUnit::rows(1)));
@@ -117,8 +115,7 @@ fn with_little_noise_answers_are_exact() {
         assert!((found - exact).abs() < 0.01, "{found} {exact}");
     }
 }
-/// A key of one individual is released with probability at most delta. A key of several individuals
-/// is released more often.
+/// The control: a key of several individuals is released more often.
 #[test]
 fn one_individual_reveals_a_key_with_probability_delta() {
     let budget = Budget::epsilon_delta(1.0, 0.04).unwrap();
@@ -174,8 +171,7 @@ fn each_kind_of_budget_has_its_kinds_of_noise() {
     let reason = ask().noise(Kind::Gaussian).explain().unwrap_err().to_string();
     assert!(reason.contains("Gaussian noise needs a delta"), "{reason}");
 }
-/// A budget with tight composition also admits Gaussian noise. All three planned queries can have
-/// Gaussian noise.
+/// All three planned queries can have Gaussian noise.
 #[test]
 fn a_tight_budget_admits_gaussian_noise() {
     let mut metadata = metadata(described(spread()));

@@ -29,7 +29,6 @@ struct Writer<'a> {
     dice: &'a mut Dice,
     /// The number of sources so far. This number gives each source its own name.
     sources: usize,
-    /// The queries of `WITH`.
     with: Vec<String>,
 }
 impl Writer<'_> {

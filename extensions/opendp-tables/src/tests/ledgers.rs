@@ -10,7 +10,6 @@ fn durable(folder: &std::path::Path, epsilon: f64) -> opendp_core::Result<Sessio
     created(&metadata);
     Session::new(metadata, vec![("people".into(), Source::Batches(vec![people()]))])
 }
-/// Create the budget, unless its ledger exists.
 fn created(metadata: &Metadata) {
     if !std::path::Path::new(metadata.budget.ledger.as_ref().unwrap()).exists() {
         metadata.create_budget().unwrap();
@@ -115,7 +114,6 @@ fn a_budget_of_a_ledger_for_another_unit_is_refused() {
     // The control: a budget whose terms state the unit of the table is accepted.
     assert!(open(Terms::new().with_unit(unit("symmetric_distance", 1))).is_ok());
 }
-/// A session that was opened to explain questions never releases without a budget.
 #[test]
 fn a_session_without_its_budget_explains_and_does_not_release() {
     let folder = tempfile::tempdir().unwrap();
@@ -136,7 +134,6 @@ fn a_session_without_its_budget_explains_and_does_not_release() {
     assert_eq!(Session::open(&path).unwrap_err().kind(), "NotFound");
     assert!(!folder.path().join("a.ledger").exists());
 }
-/// Two sessions that protect different individuals cannot charge their losses to one budget.
 #[test]
 fn a_budget_belongs_to_the_individuals_for_which_it_was_created() {
     let folder = tempfile::tempdir().unwrap();
@@ -168,7 +165,6 @@ fn a_budget_belongs_to_the_individuals_for_which_it_was_created() {
         assert!(error.to_string().contains("for another unit: for table `people`"), "{error}");
     }
 }
-/// A budget whose terms are empty returns its earlier releases, and admits no new releases.
 #[test]
 fn a_budget_without_a_unit_admits_no_new_release() {
     use opendp_ledger::{Ledger, Loss, Terms};
@@ -334,7 +330,6 @@ fn records_that_cannot_be_decoded_are_charged() {
     let (answer, rest) = ask("whole", false);
     assert!(answer.is_ok() && rest == "epsilon 0", "{rest}");
 }
-/// A release that was charged before is returned again, although the public table has changed.
 #[test]
 fn a_release_is_returned_although_a_key_of_a_public_table_is_no_longer_unique() {
     let folder = tempfile::tempdir().unwrap();

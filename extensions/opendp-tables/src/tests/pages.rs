@@ -63,7 +63,6 @@ fn a_page_under_a_rho_shows_the_rho_that_is_charged() {
     assert!(left.starts_with("rho 0.3"), "{left}");
     assert!(html.contains("rho") && !html.contains("epsilon 0.375"), "{html}");
 }
-/// The text of an answer states the limits on individuals, as the page does.
 #[test]
 fn the_text_and_the_document_state_the_limits() {
     for (unit, kept) in [(PrivacyUnit::id("pid", 1), true), (PrivacyUnit::rows(1), false)] {
@@ -107,8 +106,8 @@ fn quantiles_name_their_columns_and_their_unit() {
     assert!((released - median.scale * median.step).abs() < 1e-9, "the scales are equal");
     assert!(answer.to_html().contains(" ranks</td>"));
 }
-/// The ledger has a third of the budget as a fraction. People see it as a decimal number that is
-/// rounded up.
+/// Each of the three releases costs a third of the budget, which is stored as a fraction. People
+/// see this loss as a decimal number that is rounded up.
 #[test]
 fn losses_are_decimals_that_are_rounded_up() {
     let mut metadata = metadata(described(PrivacyUnit::rows(1)));

@@ -38,7 +38,7 @@ fn steps_that_fail_on_all_numbers_are_refused_and_not_charged() {
         assert!(error.to_string().contains("nothing was charged"), "{error}");
     }
     assert_eq!(session.remaining().unwrap().show(false), "epsilon 1");
-    // The control: these steps can run.
+    // The control: a question whose steps can run is answered.
     assert!(ask("SELECT COUNT(*) / 2 FROM people").is_ok());
     assert_eq!(session.remaining().unwrap().show(false), "epsilon 0.75");
 }

@@ -24,7 +24,6 @@ fn ids_are_not_groups() {
     let sql = "SELECT COUNT(*) FROM (SELECT pid AS p FROM people) AS q GROUP BY p";
     refused(sql, "GROUP BY id");
 }
-/// Errors about types name the column and the types.
 #[test]
 fn errors_about_types_name_the_column() {
     refused(
@@ -120,8 +119,8 @@ fn bounds_that_are_too_close_for_their_magnitude_are_refused() {
     let close = "clamp(income, 1e16, 1.0000000000000004e16)";
     refused(&format!("SELECT AVG({close}) FROM people"), "too close together");
     refused(&format!("SELECT VAR({close}) FROM people"), "too close together");
-    // The controls: bounds with a larger distance are accepted. If a constant is subtracted from
-    // the values, bounds with this distance are accepted, too.
+    // The controls: bounds with a larger distance are accepted. If a constant is first subtracted
+    // from the values, bounds with the distance of the refused bounds are accepted, too.
     let session = session(PrivacyUnit::rows(1));
     for wide in ["clamp(income, 1e16, 1.0000000000004e16)", "clamp(income - 1e16, 0, 4)"] {
         assert!(session.query(&format!("SELECT AVG({wide}), VAR({wide}) FROM people")).is_ok());

@@ -52,8 +52,7 @@ fn released_keys_are_sorted_by_their_type() {
         assert_eq!(released.groups, sorted.map(|key| vec![key.to_owned()]), "{column}");
     }
 }
-/// Check that a key of one individual is released with probability at most delta. The control: a
-/// key of three individuals is released more often.
+/// The control: a key of three individuals is released more often.
 #[test]
 fn one_individual_reveals_a_key_with_probability_delta() {
     let budget = Budget::epsilon_delta(1.0, 0.02).unwrap();

@@ -22,9 +22,9 @@ const SEED: &str = "0123456789abcdef";
 const NAN: f64 = f64::NAN;
 use Type::{Boolean, Float, Integer, Text};
 
-/// Make the columns of a group of rows. Statistics leave out NaN and nulls. In many groups, all
-/// other cells of a column are equal. So the least and the largest cell in the statistics are
-/// equal.
+/// Make the columns of a row group of a Parquet file. Statistics leave out NaN and nulls. In many
+/// row groups, all other cells of a column are equal. So the least and the largest cell in the
+/// statistics are equal.
 fn group(k: usize) -> Vec<(&'static str, ArrayRef)> {
     let floats = [
         [Some(5.0), Some(NAN), Some(5.0), Some(NAN)],
@@ -85,7 +85,7 @@ fn kinds(name: &str) -> &'static [Type] {
 fn declared(name: &str, kind: Type) -> String {
     format!("{name}_{}", format!("{kind:?}").to_lowercase())
 }
-/// Make the groups of rows. Each column occurs once for each type that it can be declared with.
+/// Make the row groups. Each column occurs once for each type that it can be declared with.
 fn groups() -> Vec<RecordBatch> {
     let columns = |k: i64| {
         let copies = |(name, column): (&'static str, ArrayRef)| {
@@ -108,7 +108,7 @@ fn table(unit: PrivacyUnit) -> Table {
         })
     })
 }
-/// Write each batch as one group of rows of a Parquet file, and return the path of the file.
+/// Write each batch as one row group of a Parquet file, and return the path of the file.
 fn written(folder: &std::path::Path, name: &str, batches: &[RecordBatch]) -> String {
     let path = folder.join(format!("{name}.parquet"));
     let file = std::fs::File::create(&path).unwrap();

@@ -225,7 +225,6 @@ pub(crate) fn read_only_error(path: &Path) -> Error {
         path.display()
     ))
 }
-/// Make the error for a fault of the file.
 #[cold]
 fn fault(path: &Path, error: &std::io::Error) -> Error {
     let what = match error.kind() {

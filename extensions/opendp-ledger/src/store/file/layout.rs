@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use crate::record::hexadecimal;
 
-/// The size of a sector in bytes. A disk writes a sector completely, or not at all.
+/// The size of a sector in bytes.
 pub(super) const SECTOR: usize = 512;
 /// The length of a seal in characters.
 pub(super) const SEAL: usize = 64;
@@ -19,7 +19,7 @@ pub(super) const SEAL: usize = 64;
 const MAGIC: &str = "opendp-ledger ";
 /// The first bytes of a ledger of version 1, which is an SQLite database.
 pub(super) const LEGACY: &[u8] = b"SQLite format 3\0";
-/// The version of this layout. Version 1 is an SQLite database.
+/// The version of this layout.
 pub(super) const VERSION: u32 = 2;
 
 /// The header of a ledger, which states the position of the mark.
@@ -69,11 +69,9 @@ impl Header {
 /// The mark: the number, the end and the last seal of the durable lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mark {
-    /// The number of durable lines.
     pub(super) lines: u64,
     /// The position in the file at which the last durable line ends.
     pub(super) end: u64,
-    /// The seal of the last durable line.
     pub(super) seal: String,
 }
 impl Mark {

@@ -31,7 +31,6 @@ fn whoever_looks_asks_for_the_version_first() {
         );
     }
 }
-/// A program without SQLite does not read a ledger of version 1, and does not change the file.
 #[cfg(not(feature = "sqlite"))]
 #[test]
 fn a_database_needs_a_program_with_sqlite() {
