@@ -21,6 +21,7 @@ use opendp_transformations::Norm;
 use crate::make_truncated_laplace_threshold;
 
 /// A privacy measure in which a [`Context`](crate::Context) keeps a budget.
+///
 /// An implementation chooses [`Base`](Accounted::Base), the measure of the mechanisms. The
 /// implementation also converts each loss in `Base` to a loss in its own measure.
 ///
@@ -263,6 +264,7 @@ where
 }
 
 /// The largest allowed loss of all queries of a context together, or of one query.
+///
 /// Each part of the amount is the larger of the stated float and the shortest decimal number that
 /// is read as this float. So a budget of 0.3 pays for exactly three losses of 1/10.
 ///

@@ -18,6 +18,7 @@ pub(crate) use cells::{Cells, PartsOfCells, numbers};
 
 /// A table in memory: named columns of typed rows. The rows with the same index in all columns
 /// belong to one record.
+///
 /// A clone of a table shares its columns.
 ///
 /// ```
