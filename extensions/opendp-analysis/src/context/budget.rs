@@ -206,11 +206,11 @@ pub trait Noisy<MO: Accounted>: Atom + Number + Distance {
     /// Return the distribution of the noise that [`noisy`](Noisy::noisy) or
     /// [`gaussian`](Noisy::gaussian) adds.
     fn noise(scale: Scale, gaussian: bool) -> Noise;
-    /// Return whether intervals must include that noise moves a number beyond the smallest or the
-    /// largest number of the type. Return `true` for unsigned integers, and for integers of fewer
-    /// than 64 bits. A noisy number below the smallest number is replaced by the smallest number,
-    /// and a noisy number above the largest number by the largest number. So the error is not
-    /// symmetric: see [`Noise::cut_off`].
+    /// Return whether bounds on errors must take into account that noisy numbers are cut off at the
+    /// ends of the type. Return `true` for unsigned integers, and for integers of fewer than 64
+    /// bits. A noisy number below the smallest number is replaced by the smallest number, and a
+    /// noisy number above the largest number by the largest number. So the error is not symmetric:
+    /// see [`Noise::cut_off`].
     fn is_cut_off() -> bool;
 }
 impl<N, MO> Noisy<MO> for N

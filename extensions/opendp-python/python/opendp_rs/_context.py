@@ -67,8 +67,8 @@ class Context:
         ``domain`` for lists of private rows.
 
         A sum beyond the range of the type of its rows is replaced by the nearest number of this
-        type. A wide type makes this rare. So without ``domain``, queries read integers of up to 32
-        bits as ``i64``.
+        type. With a wide type, this happens rarely. So without ``domain``, queries read integers of
+        up to 32 bits as ``i64``.
 
         With ``ledger``, the whole budget of the context is charged to the budget with the name
         ``budget`` in the ledger, before the data are read. That budget must state the unit of
