@@ -190,9 +190,9 @@
 //! A query is a chain of transformations and then one measurement. The measurement has a free
 //! parameter, the scale of its noise. Bisection finds the least scale at which the loss fits the
 //! share. The exact privacy map computes the loss. The account charges the exact loss before the
-//! release is run. Earlier answers can determine the next question. A [`Journal`] can keep a record
-//! of all releases after the process ends. In a later process, [`carry_over`](Context::carry_over)
-//! charges the account for the releases in this record.
+//! release is run. Earlier answers can determine the next question. A [`Journal`] can record all
+//! releases in a file. In a later process, [`carry_over`](Context::carry_over) charges the account
+//! for the recorded releases.
 //!
 //! # What is proved
 //!

@@ -4,9 +4,9 @@
 //! runs, all contestants do the same work, one after another. A slow contestant can get fewer items
 //! than the other contestants. Each line of the table has the median time of one contestant, in
 //! nanoseconds for each item. The line also has the target, and a ratio: the median time in this
-//! line, divided by the median time in the first line of the same work. The peers are the crate
-//! `opendp` without OpenSSL, which is its faster form, and `rand_distr` with the cipher of this
-//! project. One sum is also compared with a plain loop.
+//! line, divided by the median time in the first line of the same work. There are two peers. The
+//! crate `opendp` is built without OpenSSL, because this form is faster. The crate `rand_distr`
+//! uses the cipher of this project. One sum is also compared with a plain loop.
 #![forbid(unsafe_code)]
 
 mod folds;

@@ -89,8 +89,8 @@ pub(crate) fn describe(registry: &Registry, name: &str) -> Result<Json> {
 }
 
 /// Return one signature from each module that registers signatures of this name. All signatures of
-/// one module have the same documentation, so one signature is enough. To read the documentation of
-/// fewer signatures saves time, because each reading searches a source file.
+/// one module have the same documentation, so one signature is enough. Each signature that is left
+/// out saves a search in a source file.
 fn functions(signatures: &[std::sync::Arc<Entry>]) -> Vec<&Entry> {
     let mut one_each: Vec<&Entry> = Vec::new();
     for entry in signatures {

@@ -128,7 +128,6 @@ struct Charge<'a> {
     document: &'a Json,
 }
 impl Run<'_> {
-    /// Make a release, and report it with its loss and its accuracy.
     fn release(&self, made: &Constructed) -> Result<Report> {
         let Constructed::Measurement(measurement) = made else {
             return Err(Error::MakeMeasurement(format!(

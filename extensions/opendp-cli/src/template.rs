@@ -113,7 +113,6 @@ fn check_prefix(prefix: &str) -> Result<()> {
     );
     Err(Error::argument("prefix", reason))
 }
-/// Copy a file.
 pub(crate) fn copy(from: &Path, to: &Path) -> Result<()> {
     std::fs::copy(from, to).map(drop).map_err(|error| {
         let (from, to) = (from.display(), to.display());

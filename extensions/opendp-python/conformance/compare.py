@@ -1,4 +1,4 @@
-"""Compare this library with OpenDP 0.16, which must be installed beside it.
+"""Compare this library with OpenDP 0.16, which must also be installed.
 
     pip install opendp==0.16.0 ./extensions/opendp-python
     python extensions/opendp-python/conformance/compare.py

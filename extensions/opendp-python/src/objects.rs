@@ -81,12 +81,9 @@ pub(crate) struct Measurement {
     pub(crate) release: Option<TypeName>,
 }
 impl Measurement {
-    /// Return a bound on the number of constructors on each path through this object. See
-    /// `arguments::MAX_LINKS`.
     pub(crate) fn links(&self) -> usize {
         self.links
     }
-    /// Return how the object was made.
     pub(crate) fn inner(&self) -> Inner {
         Inner::One(self.recipe.clone())
     }
@@ -115,12 +112,9 @@ impl Function {
     ) -> Self {
         Function { made, links, recipe: Recipe::Unknown, input, domain: None, output }
     }
-    /// Return how the function was made.
     pub(crate) fn inner(&self) -> Inner {
         Inner::One(self.recipe.clone())
     }
-    /// Return a bound on the number of constructors on each path through this object. See
-    /// `arguments::MAX_LINKS`.
     pub(crate) fn links(&self) -> usize {
         self.links
     }

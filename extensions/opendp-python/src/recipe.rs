@@ -10,7 +10,7 @@ use opendp_registry::{Document, Registry};
 use serde_json::{Map, Value as Json, json};
 
 /// How an object was made. The document of an object is written only when a caller requests the
-/// document. Copies of a recipe are cheap.
+/// document.
 #[derive(Clone)]
 pub(crate) enum Recipe {
     /// A call of a constructor.

@@ -17,9 +17,9 @@ struct Condition<'py> {
     library_error: Bound<'py, PyAny>,
     /// The first exception that is not an error of this library.
     mistake: Mutex<Option<PyErr>>,
-    /// The first error of this library. The search starts at an ordinary value and moves to extreme
-    /// values. So the first error is usually about the chain of steps that the function builds, and
-    /// later errors are often about an extreme value.
+    /// The first error of this library. The search starts at a value of moderate size, and moves to
+    /// extreme values. So the first error is usually about the chain of steps that the function
+    /// builds, and later errors are often about an extreme value.
     first: Mutex<Option<PyErr>>,
 }
 impl<'py> Condition<'py> {

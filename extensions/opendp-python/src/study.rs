@@ -96,8 +96,8 @@ impl PyStudy {
                 let ledger = ledger.get().open()?;
                 let mut reads = false;
                 let read = |name: &str, kind| {
-                    // Look for a signal only before the first column. Later, an end without a
-                    // charge could depend on cells.
+                    // Look for a signal only before the first column. After that, the cells could
+                    // decide whether the process ends without a charge.
                     if !mem::replace(&mut reads, true) {
                         Python::attach(|py| py.check_signals()).map_err(|error| {
                             keep(error);

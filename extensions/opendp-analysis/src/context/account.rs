@@ -11,7 +11,6 @@ use opendp_measurements::accounting::{
 use super::plan::Endowment;
 use super::{Accounted, Budget, Split};
 
-/// The cost of a release.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Cost {
     /// The exact loss: one number for each part, such as epsilon and delta.
@@ -111,7 +110,7 @@ impl Room {
         )
     }
 }
-/// An account of the losses of all releases so far.
+/// The losses of all releases so far, and the rule by which they compose.
 #[derive(Clone)]
 pub(crate) enum Account<MO: Accounted> {
     /// An account that adds up each part of the losses.
@@ -259,7 +258,6 @@ impl<MO: Accounted> Account<MO> {
         }
     }
 }
-/// Multiply each part of an amount by `part`.
 fn times(left: &[Exact], part: &Exact) -> Vec<Exact> {
     left.iter().map(|left| left.times(part)).collect()
 }

@@ -22,9 +22,8 @@ use crate::make_truncated_laplace_threshold;
 
 /// A privacy measure in which a [`Context`](crate::Context) keeps a budget.
 ///
-/// Implement this trait to support another measure. An implementation chooses
-/// [`Base`](Accounted::Base), the measure of the mechanisms. The implementation also converts each
-/// loss in `Base` to a loss in its own measure.
+/// An implementation chooses [`Base`](Accounted::Base), the measure of the mechanisms. The
+/// implementation also converts each loss in `Base` to a loss in its own measure.
 ///
 /// An implementation claims: each mechanism whose loss in `Base` is at most `d` has a loss of at
 /// most `lift(d)` in the measure that implements this trait.
@@ -207,11 +206,11 @@ pub trait Noisy<MO: Accounted>: Atom + Number + Distance {
     /// Return the distribution of the noise that [`noisy`](Noisy::noisy) or
     /// [`gaussian`](Noisy::gaussian) adds.
     fn noise(scale: Scale, gaussian: bool) -> Noise;
-    /// Return whether noise of an ordinary scale can move a number beyond the smallest or the
-    /// largest number of the type. Return `true` for unsigned integers, and for integers of fewer
-    /// than 64 bits. A noisy number below the smallest number is replaced by the smallest number,
-    /// and a noisy number above the largest number by the largest number. So the error is not
-    /// symmetric. Intervals of sums of such numbers include this error: see [`Noise::cut_off`].
+    /// Return whether bounds on errors must take into account that noisy numbers are cut off at the
+    /// ends of the type. Return `true` for unsigned integers, and for integers of fewer than 64
+    /// bits. A noisy number below the smallest number is replaced by the smallest number, and a
+    /// noisy number above the largest number by the largest number. So the error is not symmetric:
+    /// see [`Noise::cut_off`].
     fn is_cut_off() -> bool;
 }
 impl<N, MO> Noisy<MO> for N
@@ -266,7 +265,8 @@ where
 
 /// The largest allowed loss of all queries of a context together, or of one query.
 ///
-/// Amounts are exact decimals. A budget of 0.3 pays for exactly three losses of 0.1.
+/// Each part of the amount is the larger of the stated float and the shortest decimal number that
+/// is read as this float. So a budget of 0.3 pays for exactly three losses of 1/10.
 ///
 /// ```
 /// # use opendp_analysis::Budget;
@@ -352,7 +352,6 @@ impl<MO: Accounted> Budget<MO> {
         Ok(Budget { amount, parts })
     }
 }
-/// Convert floats to exact numbers.
 pub(super) fn exact(numbers: &[f64], read: fn(f64) -> Result<Exact>) -> Result<Vec<Exact>> {
     let mut exact = Vec::with_capacity(numbers.len());
     for number in numbers {

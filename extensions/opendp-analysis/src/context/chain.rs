@@ -175,7 +175,6 @@ pub(super) fn several<T: Atom + Number, MB: SelectionMeasure>(
     }
     make_composition(choices)?.then(sorted)
 }
-/// Check that quantiles are in increasing order.
 pub(super) fn increasing(alphas: &[f64]) -> Result<()> {
     if !alphas.is_empty() && alphas.windows(2).all(|pair| pair[0] < pair[1]) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! The start of a query: a limit on the cost of the query, and the rows that the query uses.
+//! Queries, before a column or a statistic is chosen.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! Statistics that need noise.
+//! Statistics and choices whose noise is not known yet.
 
 use std::fmt;
 

@@ -19,7 +19,7 @@ pub(crate) use cells::{Cells, PartsOfCells, numbers};
 /// A table in memory: named columns of typed rows. The rows with the same index in all columns
 /// belong to one record.
 ///
-/// A clone of a table shares the columns of the table.
+/// A clone of a table shares its columns.
 ///
 /// ```
 /// # use opendp_analysis::Table;
@@ -252,7 +252,7 @@ impl Domain for TableDomain {
         json!({"table_domain": {"columns": self.columns, "size": self.size}})
     }
 }
-/// The distance between two tables is the number of rows that only one of them holds.
+/// The distance between two tables is the number of rows that only one of them has.
 impl MetricOn<TableDomain> for SymmetricDistance {}
 named!(Table as "Table", TableDomain as "TableDomain");
 carrier!(Table);

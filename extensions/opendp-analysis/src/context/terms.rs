@@ -214,9 +214,9 @@ impl<'c, MO: Accounted> Terms<'c, MO> {
         self.context.room(self.share.as_ref().map_err(Error::clone)?, kind)
     }
     /// Increase the scale until the account admits the cost. `dials` returns the parameters of the
-    /// noise at a scale. The account rounds losses up, and can charge for another loss than the one
-    /// that fits the share. So it can refuse a cost that fits the share. The first step is to the
-    /// next float, and each step is twice as long as the step before.
+    /// noise at a scale. The account can refuse a cost that fits the share: it rounds losses up,
+    /// and its filters can add up another loss of the same release. The first step is to the next
+    /// float, and each step is twice as long as the step before.
     ///
     /// # Errors
     /// The error of the account, if the account still refuses the cost when the scale is about one

@@ -61,7 +61,6 @@ fn releases_the_quantile_itself_without_noise_whatever_the_order_of_candidates()
     let none = quantile::<SymmetricDistance, _>((None, MaxDivergence), &GRID, (1, 2), 0.0);
     assert_eq!(none.invoke(&vec![]), Ok(100));
 }
-/// Check that the median is released, and not a candidate between two frequent values.
 #[test]
 fn a_frequent_value_is_the_median_also_with_noise() {
     let data = [vec![20; 900], vec![32; 3500], vec![47; 4200], vec![65; 1400]].concat();

@@ -1,5 +1,4 @@
-//! Messages about a study: its charge, and mistakes in its document that are found without the
-//! data.
+//! Messages about the charge of a study, and about mistakes that are found without its data.
 
 use opendp_analysis::context::visible;
 use opendp_study::Study;

@@ -64,7 +64,7 @@ impl Report {
         }
     }
 }
-/// State a bound that all answers have in common.
+/// State a bound that is the same for all numbers of the release.
 fn each(bound: &Json) -> String {
     format!("each answer alone is within {bound} of its exact answer in 95 % of releases")
 }

@@ -1,4 +1,4 @@
-//! What `run` says about the errors of its releases.
+//! Tests of the accuracy that `run` states for its releases.
 
 use super::*;
 

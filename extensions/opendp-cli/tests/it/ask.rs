@@ -357,7 +357,7 @@ fn found_keys_of_a_study_are_charged_to_a_tight_budget_with_their_delta() {
     assert!(members.iter().any(|member| member["delta"] != "0"), "{answers}");
 }
 /// A study of one question is one plan. The scale of the noise of this plan is the least scale that
-/// the whole budget allows. A filter is a rule that admits or refuses the next release. The usual
+/// the whole budget allows. A filter is a rule that admits or refuses the next release. The first
 /// filters of a tight budget keep a part of the budget for later releases of other kinds. So these
 /// filters can refuse this plan. In this case, the loss of the plan states new filters. If nothing
 /// was charged to the budget before, the new filters replace the filters of the budget.

@@ -51,7 +51,8 @@ fn charges_before_releasing_and_once_for_an_id() {
     let export = read(&desk.says(&["budget", "export", "l.db"]));
     assert_eq!(export["budgets"][0]["history"], history);
 }
-/// Other people can choose the name of a budget and the id of a release.
+/// Other people can choose the name of a budget and the id of a release, so these texts can contain
+/// control characters.
 #[test]
 fn a_name_of_a_budget_does_not_control_the_terminal() {
     let desk = Desk::new();

@@ -1,4 +1,4 @@
-//! Tests of mistakes in studies. Without a message, such a mistake would lead to a wrong answer.
+//! Tests of mistakes in studies that give a wrong answer if no message reports them.
 
 use serde_json::{Value as Json, json};
 
@@ -256,7 +256,8 @@ fn a_charged_study_names_no_table_outside_of_its_folder() {
     desk.says(&["ask", "other.json"]);
     desk.says(&[&["ask", "other.json", "--data", "people.csv"], &to[..]].concat());
 }
-/// A key that was found in the data is text that other people wrote.
+/// A key that was found in the data is text that other people wrote, so it can contain control
+/// characters.
 #[test]
 fn a_found_key_does_not_control_the_terminal() {
     let desk =

@@ -66,16 +66,17 @@ class Context:
         first 1000 items have several types, such as numbers and ``None``, is also an error. So pass
         ``domain`` for lists of private rows.
 
-        A sum is cut to the range of the type of its rows. If this type is wide, fewer sums are cut.
-        So without ``domain``, queries read integers of up to 32 bits as ``i64``.
+        A sum beyond the range of the type of its rows is replaced by the nearest number of this
+        type. With a wide type, this happens rarely. So without ``domain``, queries read integers of
+        up to 32 bits as ``i64``.
 
         With ``ledger``, the whole budget of the context is charged to the budget with the name
         ``budget`` in the ledger, before the data are read. That budget must state the unit of
         privacy. The charge is the exact value of the floats in ``privacy_loss``. An ``id`` opens
         one context: the ledger keeps no answers of contexts, and a part of the budget that is not
-        spent is lost. With ``ledger``, ``domain`` is required: without it, an error about the type
-        of the data could come before the charge, and reveal a fact about the data without a charge.
-        ``by`` is the name of the person who asks.
+        spent is lost. With ``ledger``, ``domain`` is required. Without ``domain``, an error about
+        the type of the data could reveal a fact about the data before the charge. ``by`` is the
+        name of the person who asks.
         """
         place = place_of(ledger, budget, id, by)
         if place is not None and domain is None:

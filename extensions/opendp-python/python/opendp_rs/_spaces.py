@@ -105,11 +105,11 @@ _NARROW = dict.fromkeys("i8 i16 i32 u8 u16 u32".split(), "i64")
 def domains_of_data(data: Any, metric: Any) -> tuple[Any, str, str]:
     """Infer the domain of the data of a context, the type of its rows, and a wide type of rows.
 
-    The sum of integers of a narrow type is cut to the range of this type. So the wide type of
-    integers is ``i64``. Floats keep their type, because a constant such as ``0.7`` is another
-    number in another type of floats. If the user changed the type that ``int`` stands for, the
-    rows keep this type. If the data are not rows under a metric of
-    ``_ON_ROWS``, the two types are empty texts.
+    A sum beyond the range of its type is replaced by the nearest number of the type. So the wide
+    type of integers is ``i64``. Floats keep their type, because a constant such as ``0.7`` is
+    another number in another type of floats. If the user changed the type that ``int`` stands for,
+    the rows keep this type. If the data are not rows under a metric of ``_ON_ROWS``, the two types
+    are empty texts.
     """
     try:
         found = _type_of(data)

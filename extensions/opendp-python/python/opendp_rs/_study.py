@@ -83,11 +83,12 @@ class Study:
 
         With ``ledger``, the budget of the study is charged to the budget with the name ``budget``
         in the ledger, before the answers are returned. That budget must state the unit of the
-        study. The answers are kept under ``id``: the same id gives the same answers, also in a
-        later process, and is charged once. Then ``data`` is not read. An id belongs to a document
-        and to ``alpha``, and not to the table, because a table in memory has no name. An error that
-        may depend on the data is charged, and kept under the id. ``by`` is the name of the person
-        who asks. With a ledger, a study can answer several times, with several ids.
+        study. The answers are kept under ``id``, and an id is charged once. For an id with kept
+        answers, these answers are returned, also in a later process, and ``data`` is not read. An
+        id belongs to a document and to ``alpha``, and not to the table, because a table in memory
+        has no name. An error that may depend on the data is charged, and kept under the id. ``by``
+        is the name of the person who asks. With a ledger, a study can answer several times, with
+        several ids.
         """
         place = place_of(ledger, budget, id, by)
         try:

@@ -198,9 +198,8 @@ where
     /// probability [`Context::ALPHA`], and accounts for the errors of the released counts, too.
     /// If the groups come from [`found`](Groups::found), a weaker statement holds for each group:
     /// with probability at most [`Context::ALPHA`], its key is found and the error exceeds the
-    /// bound. Among the found keys alone,
-    /// errors can exceed the bound more often, because a key is found more often if the noise on
-    /// its count is large.
+    /// bound. Among the found keys alone, errors can exceed the bound more often, because a key is
+    /// found more often if the noise on its count is large.
     ///
     /// If the question [finds its keys](Groups::find_keys), the keys are released first, and the
     /// other releases are about these keys. A weight then also applies to the release of the keys.

@@ -120,8 +120,8 @@ fn a_filter_comes_before_the_groups() {
     let truth = mean(&ages(|educ, sex| educ == 1 && sex));
     assert!((rows.rows(0.05).unwrap()[0].value - truth).abs() < 1e-3);
 }
-/// Check the cost of each release about groups. The cost is the loss of the worst case, in which
-/// all rows of a person are in one group.
+/// The cost of a release about groups is the loss of the worst case, in which all rows of a person
+/// are in one group.
 #[test]
 fn the_charge_is_what_the_maps_of_the_constructors_say() {
     // Pure loss: there is a release of counts, and a release of sums of numbers between -35 and 35.

@@ -380,8 +380,8 @@ mod choices;
 mod integers;
 mod keys;
 mod refusals;
-/// Check that a plan refuses the handle of another plan. In both plans, the first question has an
-/// `i64` answer. So only the plan numbers in the two handles differ.
+/// In both plans, the first question has an `i64` answer. So only the plan numbers in the two
+/// handles differ.
 #[test]
 fn a_question_of_another_plan_has_no_answer() {
     let context = open(Budget::epsilon(8.0), Split::as_you_go());

@@ -45,7 +45,6 @@ pub(super) fn clamp<T: Atom + arith::Number>(
     }
     chain.step(|rows| make_clamp(rows, Bounds::new(lower, upper)?))
 }
-/// Count the rows.
 pub(super) fn count<T: Atom>(steps: &Steps<T>) -> Number<T, i64> {
     begun(steps)?.total(make_count)
 }
@@ -73,7 +72,6 @@ pub(super) fn variance<T: Averaged>(steps: &Steps<T>, name: &str) -> Number<T, f
 pub(super) fn histogram<T: Key>(steps: &Steps<T>, categories: Vec<T>, others: bool) -> Counts<T> {
     begun(steps)?.total(|rows| make_count_by_categories(rows, categories, others))
 }
-/// Count the rows in each bin.
 pub(super) fn histogram_between<T: Atom + arith::Number>(
     steps: &Steps<T>,
     edges: Vec<T>,
@@ -82,10 +80,8 @@ pub(super) fn histogram_between<T: Atom + arith::Number>(
     let bin = begun(steps)?.total(|rows| make_find_bin(rows, edges))?;
     bin.then(|bin| make_count_by_categories(bin, bins, false))
 }
-/// A count of the rows of each key.
 type OfKeys<T> =
     OfRows<T, MapDomain<AtomDomain<T>, AtomDomain<i64>>, L01InfDistance<AbsoluteDistance<i64>>>;
-/// Count the rows of each key.
 pub(super) fn count_by<T: Key>(steps: &Steps<T>) -> Result<OfKeys<T>> {
     begun(steps)?.total(make_count_by)
 }

@@ -7,7 +7,6 @@ use opendp_core::{Atom, Codec, Error, Result};
 use opendp_measurements::Parts;
 use serde_json::Value as Json;
 
-/// The cells of a column, without their type.
 pub(crate) trait Cells: Any + Send + Sync {
     /// Return whether cells may be NaN.
     fn nullable(&self) -> bool;

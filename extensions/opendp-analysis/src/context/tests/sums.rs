@@ -67,8 +67,8 @@ fn a_candidate_at_an_end_of_its_type_has_an_error_in_ranks() {
     let answer = median.release().unwrap();
     assert!(answer.value == i64::MAX && answer.accuracy.is_some());
 }
-/// Check sums of unsigned integers. A noisy sum below 0 is released as 0. So if the true sums are
-/// 0, no error is negative, and errors do not cancel in a total.
+/// A noisy sum below 0 is released as 0. So if the true sums are 0, no error is negative, and
+/// errors do not cancel in a total.
 #[test]
 fn intervals_of_sums_of_unsigned_answers_include_the_errors_at_the_end_of_the_type() {
     let mut inside = 0;
@@ -85,9 +85,8 @@ fn intervals_of_sums_of_unsigned_answers_include_the_errors_at_the_end_of_the_ty
         inside += usize::from(low <= 0.0 && 0.0 <= high);
     }
     // At least 19 of 20 intervals are expected to contain 0. The probability that fewer than 8
-    // intervals contain 0 is below 1e-12. The total of the 100 sums is about
-    // 500. If the interval of the total did not include the error of replacing negative sums by 0,
-    // the bound on the error of the total would be about 280. Then almost no interval would contain
-    // 0.
+    // intervals contain 0 is below 1e-12. The total of the 100 sums is about 500. If the interval
+    // of the total did not include the error of replacing negative sums by 0, the bound on the
+    // error of the total would be about 280. Then almost no interval would contain 0.
     assert!(8 <= inside, "{inside}");
 }
