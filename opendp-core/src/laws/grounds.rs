@@ -183,7 +183,7 @@ impl Grounds {
     ///
     /// # Errors
     /// A description of the first case that breaks a law, or of a space that this collection does
-    /// not contain.
+    /// not contain. Also an error if the outputs are not random and no pair tested the map.
     pub fn check(
         &self,
         transformation: &AnyTransformation,
@@ -209,6 +209,9 @@ impl Grounds {
         }
         self.compare(transformation, &mut cases, &mut tried)?;
         tried.random = cases.iter().any(|case| case.random);
+        if tried.pairs == 0 && !tried.random {
+            return Err(untested(tried.members));
+        }
         Ok(tried)
     }
     /// Compare the output for each input with the outputs for the other inputs, and with the output
@@ -280,6 +283,21 @@ impl Grounds {
                 space.metric().inner_type()
             )
         })
+    }
+}
+/// Return the error for a test that compared no pair of outputs with the map.
+#[cold]
+fn untested(members: usize) -> Broken {
+    match members {
+        0 => {
+            "no input was tested: no member of the input domain could be drawn; use a domain that \
+              has members"
+                .into()
+        }
+        _ => format!(
+            "no pair of the {members} inputs tested the map: the map gave an error, or the \
+             distance could not be computed; use a map that bounds distance 0 and small distances"
+        ),
     }
 }
 fn run(transformation: &AnyTransformation, input: &AnyValue) -> Result<AnyValue, Broken> {

@@ -47,6 +47,21 @@ fn refuses_a_map_that_is_too_small() {
     assert!(check(all.clone(), all, twice).unwrap_err().contains("more than"));
 }
 #[test]
+fn refuses_a_test_that_tests_nothing() {
+    let all = Rows::default();
+    let silent = Transformation::new(
+        rows(all.clone()),
+        rows(all.clone()),
+        Function::map(|rows: &Vec<f64>| Ok(rows.clone())),
+        StabilityMap::<_, SymmetricDistance>::new(|_: &u32| {
+            Err(Error::FailedMap("no claim".into()))
+        }),
+    );
+    let grounds = Grounds::new().records::<f64>();
+    let untested = grounds.check(&silent.erase(), &mut Draw::new(7)).unwrap_err();
+    assert!(untested.contains("tested the map"), "{untested}");
+}
+#[test]
 fn tells_random_outputs_from_repeatable_ones() {
     use std::sync::atomic::{AtomicU32, Ordering};
     let all = Rows::default();
