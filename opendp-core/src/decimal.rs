@@ -1,4 +1,4 @@
-//! Whole numbers in the notation of tables and documents: `47`, `47.0`, `+47`, `4.7e1`.
+//! Whole numbers in the notation of tables and JSON: `47`, `47.0`, `+47`, `4.7e1`.
 
 /// The largest number of zeros that an exponent can add to the written digits.
 const MOST_ZEROS: i64 = 1000;
@@ -36,8 +36,8 @@ pub(crate) fn whole_number(text: &str) -> Whole {
 ///
 /// The form of the text is `sign digits . digits e exponent`. The sign, the point and the exponent
 /// can be absent. No float is used, so the value is exact at any length. Return `None` for other
-/// text, for a number that is not an integer, and for a number whose exponent adds more than 1000
-/// zeros to the digits.
+/// text and for a number that is not an integer. Also return `None` if the exponent adds more than
+/// 1000 zeros to the digits.
 pub(crate) fn whole(text: &str) -> Option<String> {
     Decimal::read(text)?.integer()
 }

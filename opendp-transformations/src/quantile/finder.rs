@@ -13,14 +13,15 @@ use spread::{Kind, Numbers, Spread};
 /// The finder uses a function that maps numbers to buckets and never decreases: if `a` is in a
 /// lower bucket than `b`, then `a < b`. So the search for a number needs only the sorted numbers in
 /// its own bucket. A table states where these numbers are. The search requires only that the
-/// function never decreases. So the function may use any rounding that never decreases. The finder
-/// tries a few functions (see [`Spread`]), and uses one for which the search takes the fewest
-/// steps. If no function spreads the numbers well, a bucket contains many numbers. The search then
-/// takes about as many steps as a search without buckets.
+/// function never decreases, so the function may round. The finder tries a few functions (see
+/// [`Spread`]), and uses one for which the search takes the fewest steps. If no function spreads
+/// the numbers well, a bucket contains many numbers. The search then takes about as many steps as a
+/// search without buckets.
 ///
 /// A row is a number whose position is searched. If no bucket contains two of the sorted numbers,
-/// the work for a row is the computation of its bucket, one access to a table, two comparisons, and
-/// one increment. If numbers have at most 64 bits, this table has at most 16 bytes for each bucket.
+/// the work for a row is small: the computation of its bucket, one access to a table, two
+/// comparisons, and one increment. If numbers have at most 64 bits, this table has at most 16 bytes
+/// for each bucket.
 pub(crate) struct Finder<T> {
     spread: Spread,
     search: Search<T>,
@@ -183,10 +184,9 @@ impl<T: Number> Finder<T> {
     }
     /// Count the rows of the groups in an array of counters. Each bucket has `TURNS` sets of
     /// counters, and the rows alternate between these sets. The entry of a bucket contains a
-    /// number. Each set of the bucket has three counters: one for the rows below this number, one
-    /// for the rows equal to this number, and one for the rows above this number. A set has room
-    /// for four counters. Four is a power of two, so the index of a counter is computed with
-    /// shifts.
+    /// number. Each set of the bucket has three counters: for the rows below this number, for the
+    /// rows equal to this number, and for the rows above this number. A set has room for four
+    /// counters. Four is a power of two, so the index of a counter is computed with shifts.
     #[inline(always)]
     fn places(&self, entries: &[(T, u32)], groups: &[[T; LANES]]) -> [u32; PLACES] {
         let mut counts = [0; PLACES];

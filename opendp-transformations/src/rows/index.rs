@@ -54,7 +54,8 @@ where
     each(input, AtomDomain::default(), rows(look).labelled(label))
 }
 
-// If a document gives no type argument, the type of the categories is inferred from their JSON.
+// If a pipeline document gives no type argument, the type of the categories is inferred from their
+// JSON.
 register! {
     "index.rs": make_index(input, categories, null)
         for M in dataset_metrics,
