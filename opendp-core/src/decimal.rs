@@ -6,8 +6,8 @@ const MOST_ZEROS: i64 = 1000;
 /// The number `2^53`: `f64` represents every integer from 0 to this number.
 const MAX_CONSECUTIVE: u64 = 1 << 53;
 
-/// The result of reading a number in float notation. If the number is an integer of magnitude at
-/// most `2^53`, the result contains this integer.
+/// The result of reading a number that has a point or an exponent. If the number is an integer of
+/// magnitude at most `2^53`, the result contains this integer.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Whole {
     /// The number is the stored integer.

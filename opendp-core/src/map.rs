@@ -66,8 +66,9 @@ fn erased<I: Distance, O: Distance>(bound: &Shared<I, O>) -> Shared<AnyDistance,
 /// map is compiled only once, and not for each type of map.
 #[derive(Clone)]
 pub(crate) struct Untyped(Stored);
-/// The two ways to store a map. Most privacy maps take a float and return a float. The distance
-/// types of such a map are known here, so an evaluation needs no virtual call to find these types.
+/// The two ways to store a map. Most privacy maps take a float and return a float. The variant
+/// `Floats` states the distance types of such a map, so an evaluation needs no virtual call to find
+/// these types.
 #[derive(Clone)]
 enum Stored {
     Floats(Arc<Losses<f64, f64>>),

@@ -8,7 +8,7 @@
 /// constant of this type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Migration {
-    /// The package of the constructor. Every package has version numbers of its own.
+    /// The package of the constructor.
     pub package: &'static str,
     /// The name under which the constructor is listed.
     pub constructor: &'static str,

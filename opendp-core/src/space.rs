@@ -148,8 +148,7 @@ impl<D, M> Space<D, M> {
     /// from a quantile are such scores. On such a space, a constructor that selects the highest
     /// score returns an error.
     ///
-    /// A constructor of a step on this space can read this statement. Two spaces that differ only
-    /// in this statement are equal.
+    /// Two spaces that differ only in this statement are equal.
     #[must_use]
     pub fn with_lowest_best(self) -> Self {
         self.with_best(Best::Lowest)

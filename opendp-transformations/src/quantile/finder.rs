@@ -147,7 +147,8 @@ impl<T: Number> Finder<T> {
     /// Count rows by their cells. The cell of a row is twice the count of sorted numbers below the
     /// row, plus one if the row equals one of the sorted numbers.
     ///
-    /// No branch depends on the values of the rows.
+    /// No branch depends on the values of the rows, so no branch is mispredicted because of these
+    /// values.
     pub(crate) fn count(&self, rows: &[T], counts: &mut Counts) {
         let mut cells = [0; LANES];
         let rest = match &self.search {
@@ -210,9 +211,9 @@ impl<T: Number> Finder<T> {
     /// Return the cells of at most [`LANES`] rows.
     ///
     /// The search can read beyond the bucket of a row, into the next buckets, and then into the
-    /// repetitions of the last number. The result is still correct. The numbers in the next buckets
-    /// are above the row, so they are not counted. The repetitions are counted only for a row above
-    /// the last number. For such a row, the result is limited to the count of all numbers.
+    /// repetitions of the last number. The numbers in the next buckets are above the row, so they
+    /// are not counted. The repetitions are counted only for a row above the last number. For such
+    /// a row, the result is limited to the count of all numbers.
     #[inline(always)]
     fn cells<'a>(&self, rows: &[T], cells: &'a mut [usize; LANES]) -> &'a [usize] {
         let count = rows.len().min(LANES);

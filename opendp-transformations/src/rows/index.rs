@@ -16,9 +16,8 @@ use crate::rows::each::{call, each, rows};
 /// The records are indices, counted from zero.
 ///
 /// # Postcondition
-/// The output has one value for each record, in the same order. The record is an index. The value
-/// is the category at this index, or `null` when the index is beyond the last category. The size
-/// does not change.
+/// The output has one value for each record, in the same order. The value is the category at the
+/// index, or `null` when the index is beyond the last category. The size does not change.
 ///
 /// # Map
 /// `d_out = d_in`.
