@@ -24,8 +24,8 @@ pub enum Arg {
     Json(Json),
     /// A metric space.
     Space(Space<AnyDomain, AnyMetric>),
-    /// A domain and a metric from a document. It is not known yet whether the domain and the metric
-    /// form a space. [`Argument::from_arg`] of the parameter type checks this condition.
+    /// A domain and a metric from a pipeline document. It is not known yet whether the domain and
+    /// the metric form a space. [`Argument::from_arg`] of the parameter type checks this condition.
     Pair(AnyDomain, AnyMetric),
     /// An object that a registered function made.
     Made(Constructed),
@@ -181,8 +181,8 @@ impl fmt::Debug for Args {
 pub trait Argument: Sized + 'static {
     /// Return the name of the parameter type.
     fn type_name() -> TypeName;
-    /// Return whether an argument of the same kind as `arg` can be decoded as this type. A type
-    /// with a [`Codec`] accepts every JSON value, without examining the value.
+    /// Return whether the kind of an argument fits this type. A type with a [`Codec`] accepts every
+    /// JSON value, because the JSON is not examined.
     fn accepts(arg: &Arg) -> bool;
     /// Decode an argument as this type.
     ///

@@ -7,7 +7,7 @@ use crate::decimal::whole;
 
 /// A type of single values: numbers, Booleans or strings.
 pub trait Atom: Carrier + Clone + Default + PartialOrd + Debug {
-    /// Whether NaN is a value of the type. Comparisons do not order NaN.
+    /// Whether NaN is a value of the type.
     const NULLABLE: bool = false;
     /// Return whether this value is NaN.
     fn is_null(&self) -> bool {

@@ -9,13 +9,11 @@ use crate::{Error, Result, Turn};
 
 /// A value that is written as JSON and read back unchanged.
 ///
-/// A number that is written and read back keeps its exact value. Integers are not converted to
-/// floats and back. An integer literal is read as a float only if its magnitude is at most `2^53`
-/// for `f64`, or at most `2^24` for `f32`. The float type represents each of these integers
-/// exactly. Non-finite floats are written as the strings `"NaN"`, `"Infinity"` and `"-Infinity"`.
-/// Reading a value makes the same checks as the constructor of its type. If the JSON does not have
-/// the form of the type, the error states the expected form and the kind of the JSON, but never the
-/// value.
+/// An integer literal is read as a float only if its magnitude is at most `2^53` for `f64`, or at
+/// most `2^24` for `f32`. The float type represents each of these integers exactly. Non-finite
+/// floats are written as the strings `"NaN"`, `"Infinity"` and `"-Infinity"`. Reading a value makes
+/// the same checks as the constructor of its type. If the JSON does not have the form of the type,
+/// the error states the expected form and the kind of the JSON. The error never states the value.
 ///
 /// ```
 /// # use opendp_core::Codec;

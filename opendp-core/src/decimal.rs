@@ -1,4 +1,4 @@
-//! Whole numbers in the notation of tables and documents: `47`, `47.0`, `+47`, `4.7e1`.
+//! Whole numbers in the notation of tables and JSON: `47`, `47.0`, `+47`, `4.7e1`.
 
 /// The largest number of zeros that an exponent can add to the written digits.
 const MOST_ZEROS: i64 = 1000;
@@ -6,8 +6,8 @@ const MOST_ZEROS: i64 = 1000;
 /// The number `2^53`: `f64` represents every integer from 0 to this number.
 const MAX_CONSECUTIVE: u64 = 1 << 53;
 
-/// The result of reading a number in float notation. If the number is an integer of magnitude at
-/// most `2^53`, the result contains this integer.
+/// The result of reading a number that has a point or an exponent. If the number is an integer of
+/// magnitude at most `2^53`, the result contains this integer.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Whole {
     /// The number is the stored integer.
@@ -36,8 +36,8 @@ pub(crate) fn whole_number(text: &str) -> Whole {
 ///
 /// The form of the text is `sign digits . digits e exponent`. The sign, the point and the exponent
 /// can be absent. No float is used, so the value is exact at any length. Return `None` for other
-/// text, for a number that is not an integer, and for a number whose exponent adds more than 1000
-/// zeros to the digits.
+/// text and for a number that is not an integer. Also return `None` if the exponent adds more than
+/// 1000 zeros to the digits.
 pub(crate) fn whole(text: &str) -> Option<String> {
     Decimal::read(text)?.integer()
 }

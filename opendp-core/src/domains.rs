@@ -1,4 +1,4 @@
-//! The domains of this crate. Each domain has its own file.
+//! The domains of this crate.
 
 mod atom;
 mod bit_vector;

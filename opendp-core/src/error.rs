@@ -9,11 +9,10 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// An error that occurs when a computation is constructed or runs.
 ///
-/// Each case that a caller can handle has its own variant. Messages name arguments, types and
-/// parameters. Messages also state what was expected and what was found. The message of an error in
-/// a release never contains data, because the message must not reveal data that the mechanism
-/// protects. Some functions of [`arith`](crate::arith) show their operands in a message. Do not
-/// pass on such a message when an operand is private.
+/// Messages name arguments, types and parameters, and state what was expected and what was found.
+/// The message of an error in a release never contains data, because the message must not reveal
+/// data that the mechanism protects. Some functions of [`arith`](crate::arith) show their operands
+/// in a message. Do not pass on such a message when an operand is private.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

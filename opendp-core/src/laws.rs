@@ -1,11 +1,10 @@
 //! Reusable checks of transformations and measurements. The checks test the claims of a constructor
 //! on small data.
 //!
-//! Use these checks to test constructors in this project and in any other crate. A law is a
-//! property of every correct constructor. A check tests one or more laws, and returns the number of
-//! cases that it tried. So a test can check that this number is not zero. If a case breaks a law,
-//! the check returns a description of the first such case. This description contains the data of
-//! the case, so a release must never call these checks.
+//! A law is a property of every correct constructor. A check tests one or more laws, and returns
+//! the number of cases that it tried. So a test can check that this number is not zero. If a case
+//! breaks a law, the check returns a description of the first such case. This description contains
+//! the data of the case, so a release must never call these checks.
 //!
 //! ```
 //! use opendp_core::*;

@@ -9,7 +9,7 @@ use crate::erased::{AnyDistance, AnyMeasure, AnyMetric, shared};
 use crate::{Distance, Measure, Metric, Result};
 
 /// A function of a distance. Operations on these functions are compiled once for each pair of
-/// distance types. The operations are not compiled again for each metric and measure.
+/// distance types, and not for each metric and measure.
 trait Bound<I, O>: Send + Sync {
     fn at(&self, d_in: &I) -> Result<O>;
 }
@@ -66,8 +66,9 @@ fn erased<I: Distance, O: Distance>(bound: &Shared<I, O>) -> Shared<AnyDistance,
 /// map is compiled only once, and not for each type of map.
 #[derive(Clone)]
 pub(crate) struct Untyped(Stored);
-/// The two ways to store a map. Most privacy maps take a float and return a float. The distance
-/// types of such a map are known here, so an evaluation needs no virtual call to find these types.
+/// The two ways to store a map. Most privacy maps take a float and return a float. The variant
+/// `Floats` states the distance types of such a map, so an evaluation needs no virtual call to find
+/// these types.
 #[derive(Clone)]
 enum Stored {
     Floats(Arc<Losses<f64, f64>>),
@@ -81,8 +82,8 @@ impl<I: Distance, O: Distance> Erased for Shared<I, O> {
         Untyped::new(erased(self))
     }
 }
-/// The identity map of distances between data sets, and its erased form. Many constructors on data
-/// sets need this map. All these constructors share one map, so the map is made only once.
+/// The identity map of distances between data sets, and its erased form. All constructors that need
+/// this map share it.
 static SAME: LazyLock<[Untyped; 2]> =
     LazyLock::new(|| [Untyped::new(same::<u32>()), Untyped::new(erased(&same::<u32>()))]);
 impl Untyped {

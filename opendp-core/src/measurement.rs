@@ -57,7 +57,8 @@ struct Member {
 }
 impl Claims {
     /// Make the claims of a measurement without a stated accuracy. See [`shared`] for the C ABI of
-    /// this function and of [`with_loss`](Claims::with_loss). Neither function runs code of a user.
+    /// this function and of [`with_loss`](Claims::with_loss). Neither function runs code of a user,
+    /// which could panic.
     #[allow(improper_ctypes_definitions, reason = "no C code calls it")]
     extern "C" fn new<MO: Measure>(measure: MO, map: UntypedMap) -> Arc<Self> {
         Claims::of(AnyMeasure::new(measure), map, None)

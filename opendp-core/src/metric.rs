@@ -10,9 +10,8 @@ use crate::{Distance, Domain, Named, Result};
 /// A definition of the distance between two values.
 ///
 /// A release never computes the distance between two data sets. The user states a bound on the
-/// distance between inputs, and the maps compute all other bounds from this bound. The
-/// documentation of each metric defines its distance. If a distance can be computed, the metric
-/// implements [`DistanceOn`].
+/// distance between inputs, and the maps compute all other bounds from this bound. If a distance
+/// can be computed, the metric implements [`DistanceOn`].
 pub trait Metric: Named + Clone + PartialEq + Debug + Send + Sync {
     /// The type of a distance.
     type Distance: Distance;
@@ -72,8 +71,7 @@ pub trait MetricOn<D: Domain>: Metric {
 
 /// A metric whose distance between two members can be computed.
 ///
-/// Releases never compute a distance. [`laws`](crate::laws) computes distances to test the
-/// stability maps of any crate.
+/// The checks in [`laws`](crate::laws) compute distances to test stability maps.
 pub trait DistanceOn<D: Domain>: MetricOn<D> {
     /// Compute the distance between two members, rounded up. Return `None` when the distance is
     /// infinite.

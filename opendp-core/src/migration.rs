@@ -1,15 +1,14 @@
-//! Changes of registered constructors. The reader (the code that reads pipeline documents) applies
-//! these changes to older documents.
+//! Changes of registered constructors.
 
 /// A change of a registered constructor.
 ///
-/// A document states the version that it was written for. The code that reads the document applies
-/// all later changes, so the document keeps its meaning. The author of a constructor calls the
-/// macro [`migrate!`](crate::migrate) below the changed constructor. The macro defines a constant
-/// of this type.
+/// A pipeline document states the version that it was written for. The code that reads the document
+/// applies all later changes, so the document keeps its meaning. The author of a constructor calls
+/// the macro [`migrate!`](crate::migrate) below the changed constructor. The macro defines a
+/// constant of this type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Migration {
-    /// The package of the constructor. Every package has version numbers of its own.
+    /// The package of the constructor.
     pub package: &'static str,
     /// The name under which the constructor is listed.
     pub constructor: &'static str,
@@ -65,8 +64,7 @@ impl Migration {
     }
 }
 
-/// State changes of registered constructors. The code that reads an older document applies these
-/// changes to the document.
+/// State changes of registered constructors. See [`Migration`](crate::Migration).
 ///
 /// ```
 /// # mod acme {

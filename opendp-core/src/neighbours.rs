@@ -29,7 +29,7 @@ impl<D: Domain, M: Metric> Space<D, M> {
     /// If there are no neighbours, the loss at `d_in` is 0 even without noise. This loss is
     /// correct, but it gives no protection. So some operations first check their distance with this
     /// function. Examples are adaptive compositions, privacy filters, the sparse vector technique,
-    /// and the search for a parameter of a document.
+    /// and the search for a parameter of a pipeline document.
     ///
     /// ```
     /// # use opendp_core::{AtomDomain, ChangeOneDistance, Space, SymmetricDistance, VectorDomain};

@@ -22,7 +22,7 @@ pub struct NoEntropy;
 
 /// A supply of independent words of uniform random bits.
 ///
-/// Every sampler of the framework draws only through this trait. Every proof of exactness assumes
+/// Every sampler of this project draws only through this trait. Every proof of exactness assumes
 /// only that words are independent and uniform on `[0, 2^BITS)`.
 pub trait RandomSource {
     /// The number of uniform bits in each word, between 1 and 64.

@@ -15,10 +15,10 @@ use crate::{
 /// One function with one choice of its type arguments, as a constant that the linker collects.
 ///
 /// A registration adds names to a function and contains no logic. [`register!`](crate::register)
-/// writes the registration. The registry of a program finds a registration if two conditions hold:
-/// the program links the crate of the registration, and the code of the program names this crate.
-/// Only the fields `construct` and `path` need compiled code for each registration. All other
-/// fields are constant data.
+/// writes the registration. The registry of a program finds a registration only if the program
+/// links the crate of the registration, and the code of the program names this crate. Only the
+/// fields `construct` and `path` need compiled code for each registration. All other fields are
+/// constant data.
 #[derive(Clone, Copy)]
 pub struct Registration {
     /// The fields that are the same for all choices of types.

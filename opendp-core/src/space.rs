@@ -10,7 +10,8 @@ use crate::{DistanceOn, Domain, Error, Metric, MetricOn, Result};
 /// A domain and a metric on this domain.
 ///
 /// A space exists only if its domain and its metric fit together. [`Space::new`] checks this
-/// condition. An erased space comes from [`Space::erase`], or from a document after the same check.
+/// condition. An erased space comes from [`Space::erase`], or from a pipeline document after the
+/// same check.
 ///
 /// ```
 /// # use opendp_core::{AtomDomain, ChangeOneDistance, Space, VectorDomain};
@@ -32,7 +33,7 @@ pub(crate) struct Pair {
     pub(crate) metric: AnyMetric,
     best: Best,
 }
-/// What a space states about scores. Two spaces that differ only in this statement are equal.
+/// What a space states about scores.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Best {
     Unknown,
@@ -147,8 +148,7 @@ impl<D, M> Space<D, M> {
     /// from a quantile are such scores. On such a space, a constructor that selects the highest
     /// score returns an error.
     ///
-    /// A constructor of a step on this space can read this statement. Two spaces that differ only
-    /// in this statement are equal.
+    /// Two spaces that differ only in this statement are equal.
     #[must_use]
     pub fn with_lowest_best(self) -> Self {
         self.with_best(Best::Lowest)

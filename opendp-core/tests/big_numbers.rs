@@ -1,10 +1,10 @@
 //! Tests that operations on big integers give the same results as the operations of another
 //! library.
 //!
-//! Many maps use big integers. Many samplers use big integers when floats are too imprecise. In
-//! another project, quotients of big integers had a wrong sign, so the outputs of samplers were
-//! wrong (OpenDP #2638). The tested numbers cause carries and borrows. For some of the numbers, the
-//! tested library (`dashu-int`) uses its algorithms for long numbers.
+//! Many maps and samplers use big integers. In another project, quotients of big integers had a
+//! wrong sign, so the outputs of samplers were wrong (OpenDP #2638). The tested numbers cause
+//! carries and borrows. For some of the numbers, the tested library (`dashu-int`) uses its
+//! algorithms for long numbers.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so")]
 
 use std::cmp::Ordering;

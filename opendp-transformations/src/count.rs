@@ -82,8 +82,8 @@ register! {
             TO in [i32, i64, u32, u64, usize, f64] = i32;
 }
 
-/// Make a transformation that counts records as an `i32`. If a document, such as the JSON text of a
-/// pipeline, calls [`make_count`] without a type, the type is also `i32`.
+/// Make a transformation that counts records as an `i32`. If a pipeline document calls
+/// [`make_count`] without a type, the type is also `i32`.
 ///
 /// A program that calls this function needs no type argument.
 ///

@@ -16,10 +16,10 @@ pub use filter_values::make_filter_values;
 
 /// Keep the records for which a condition of your own holds.
 ///
-/// This constructor is only for Rust programs. A document cannot contain a closure, because a
-/// closure has no name. No check can verify the closure, so the caller is responsible for the
-/// precondition below; see [`make_row_by_row`](crate::make_row_by_row). In documents, use
-/// [`make_filter_bounds`](crate::make_filter_bounds) and
+/// This constructor is only for Rust programs. A pipeline document cannot contain a closure,
+/// because a closure has no name. No check can verify the closure, so the caller is responsible for
+/// the precondition below; see [`make_row_by_row`](crate::make_row_by_row). In pipeline documents,
+/// use [`make_filter_bounds`](crate::make_filter_bounds) and
 /// [`make_filter_values`](crate::make_filter_values).
 ///
 /// # Arguments

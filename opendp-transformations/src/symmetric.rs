@@ -74,8 +74,8 @@ pub(crate) struct Changes {
     pub(crate) largest: u32,
 }
 impl Changes {
-    /// Bound the difference of two data sets at distance `d_in`. If `sized`, both data sets have
-    /// the same number of records.
+    /// Bound the difference of two data sets at distance `d_in`. If `sized` is `true`, both data
+    /// sets have the same number of records.
     ///
     /// # Proof
     /// Let `d` be the symmetric distance. Then `x'` is made from `x` by `a` added and `r` removed
@@ -102,8 +102,8 @@ pub(crate) fn one_in_one<M: DatasetMetric, T: Tally>(
     })
 }
 /// Make a transformation from the function that `count` makes. The output of this function must
-/// change by at most one for each record that is added or removed. If `replaced`, the output must
-/// also change by at most one for each record that is replaced by another record.
+/// change by at most one for each record that is added or removed. If `replaced` is `true`, the
+/// output must also change by at most one for each record that is replaced by another record.
 pub(crate) fn counted<T: Atom, M: DatasetMetric, TO: Tally>(
     input: Space<Records<T>, M>,
     replaced: bool,

@@ -15,8 +15,8 @@ use crate::{
 
 macro_rules! values_only {
     ($($map:ty: $name:literal $left:ident $right:ident;)*) => {$(
-        /// A stability map or a privacy map as an argument. A document cannot contain such a map,
-        /// so the argument must be a Rust value.
+        /// A stability map or a privacy map as an argument. A pipeline document cannot contain a
+        /// map, so the argument must be a Rust value.
         impl Argument for $map {
             fn type_name() -> TypeName {
                 TypeName::generic($name, [$left::type_name(), $right::type_name()])

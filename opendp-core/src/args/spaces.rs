@@ -52,15 +52,15 @@ struct Pair<'a> {
     best: Best,
 }
 impl Arg {
-    /// Return whether three conditions hold: this argument describes a space, the domain of this
-    /// space has the type `domain`, and `views` accepts the metric of this space.
+    /// Return whether this argument describes a space whose domain has the type `domain` and whose
+    /// metric `views` accepts.
     fn accepted(&self, domain: TypeId, views: fn(&AnyMetric) -> bool) -> bool {
         pair_on(self, domain).is_some_and(|pair| views(pair.metric))
     }
     /// Return the space that this argument describes, if the domain of the space has the type
     /// `domain` and `view` accepts the metric of the space. If the domain and the metric come from
-    /// a document, `fits` checks that they form a space. `expected` returns the name of the
-    /// expected type, which the message of an error states.
+    /// a pipeline document, `fits` checks that they form a space. `expected` returns the name of
+    /// the expected type, which the message of an error states.
     fn untyped(
         &self,
         domain: TypeId,
@@ -91,9 +91,9 @@ impl Arg {
 }
 
 /// A space whose domain and metric have any types. If the domain and the metric come from a
-/// document, `from_arg` checks that they form a space. Let `D` and `M` be the types of the domain
-/// and the metric. Only code that is compiled for `D` and `M` can make this check. So `from_arg`
-/// calls code that was compiled for a registered function with a parameter of the type
+/// pipeline document, `from_arg` checks that they form a space. Let `D` and `M` be the types of the
+/// domain and the metric. Only code that is compiled for `D` and `M` can make this check. So
+/// `from_arg` calls code that was compiled for a registered function with a parameter of the type
 /// `Space<D, M>`.
 impl Argument for Space<AnyDomain, AnyMetric> {
     fn type_name() -> TypeName {

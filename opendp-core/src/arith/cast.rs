@@ -8,7 +8,7 @@ use super::float::finite;
 use super::{Number, shown};
 use crate::{Error, Result};
 
-/// Conversion of a value of type `T` to this type, rounded in a chosen direction.
+/// A conversion from `T` to this type, rounded in a chosen direction.
 ///
 /// This trait is implemented for all pairs of primitive number types. A conversion between integers
 /// is exact. A conversion from a float to an integer rounds to the ceiling or to the floor. A
@@ -25,7 +25,7 @@ pub trait InfCast<T>: Sized {
     fn neg_inf_cast(value: T) -> Result<Self>;
 }
 
-/// Conversion without changing the value.
+/// A conversion that does not change the value.
 pub trait ExactCast<T>: Sized {
     /// Convert a value exactly. The target type must represent the value.
     ///

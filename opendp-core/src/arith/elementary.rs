@@ -199,8 +199,8 @@ mod tests {
         }
     }
 
-    /// Check that the two bounds are adjacent floats. Also check that `reference` is at most two
-    /// floats outside of these bounds.
+    /// Check that the two bounds are adjacent floats. Also check that at most one float lies
+    /// between `reference` and the nearer bound, if `reference` is outside of the bounds.
     fn check(inf: Result<f64>, neg_inf: Result<f64>, reference: f64) -> Result<(), TestCaseError> {
         if reference.abs() >= 1e308 {
             return Ok(());

@@ -122,9 +122,9 @@ impl Exact {
         let Some(x) = self.times(self).0 else { return Exact::INFINITY };
         Exact(Some(Fraction { twos: x.twos + 1, ..x }.reduced()))
     }
-    /// Write the number for people. If the exact text has at most 20 characters, return this text.
-    /// Otherwise round the number to 12 decimals: upward if `up` is true, and downward if `up` is
-    /// false. Mark the omitted digits by an ellipsis.
+    /// Write the number as text for people. If the exact text has at most 20 characters, return
+    /// this text. Otherwise round the number to 12 decimals: upward if `up` is true, and downward
+    /// if `up` is false. Mark the omitted digits by an ellipsis.
     pub fn show(&self, up: bool) -> String {
         let exact = self.to_string();
         let Some(x) = self.0.as_ref().filter(|_| 20 < exact.len()) else { return exact };
@@ -250,9 +250,10 @@ impl Fraction {
     fn compare(&self, other: &Self) -> Ordering {
         if self.odd == other.odd {
             // A number of `n` bits divided by `2^k` is at least `2^(n - 1 - k)` and less than
-            // `2^(n - k)`. So a larger `n - k` means a larger quotient. Let `n1`, `k1` and `n2`,
-            // `k2` belong to the two fractions. The code compares `n1 + k2` with `n2 + k1`, which
-            // are never negative. This gives the order of `n1 - k1` and `n2 - k2`.
+            // `2^(n - k)`. So a larger `n - k` means a larger quotient. Let `n1` and `k1` be these
+            // numbers for the first fraction, and `n2` and `k2` for the second. The code compares
+            // `n1 + k2` with `n2 + k1`, because the differences `n1 - k1` and `n2 - k2` can be
+            // negative.
             let places = |x: &Self, y: &Self| x.number.bit_len().saturating_add(y.twos);
             let order = places(self, other).cmp(&places(other, self));
             if order.is_ne() && !self.number.is_zero() && !other.number.is_zero() {

@@ -1,11 +1,10 @@
-//! Elementary functions with a single rounding. The functions refine an enclosure of the result. An
-//! enclosure is a pair of bounds.
+//! Elementary functions, rounded once. An enclosure of a number is a pair of bounds on the number.
 //!
 //! The enclosures of exponentials and logarithms come from [`fixed`]. The enclosures of powers come
 //! from `enclose_power`. The ends of an enclosure are integers times a power of two. The code
 //! refines the enclosure until both ends round to the same float. This float is the tightest bound.
-//! The precision of the refinement has a limit, which `converge` states. Each result is an infinity
-//! or an `f64` that the given format represents exactly.
+//! The precision of the refinement has a limit, which `converge` states. Each result is NaN, an
+//! infinity, or an `f64` that the given format represents exactly.
 
 use dashu_int::ops::BitTest;
 use dashu_int::{IBig, UBig};

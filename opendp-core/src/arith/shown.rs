@@ -6,10 +6,10 @@ use super::Number;
 
 /// Return a form of a number for messages and other texts for people.
 ///
-/// A float is written with an exponent if its magnitude is at least 1e16, or is below 1e-5 and not
-/// 0. Without an exponent, such a float can have hundreds of digits. All other numbers, including
-/// all integers, are written as `{}` writes them. The text is exact: it is read back as the same
-/// number of the same type.
+/// A float is written with an exponent if its magnitude is at least 1e16, or if the float is not 0
+/// and its magnitude is below 1e-5. Without an exponent, such a float can have hundreds of digits.
+/// All other numbers, including all integers, are written as `{}` writes them. The text is exact:
+/// it is read back as the same number of the same type.
 ///
 /// ```
 /// use opendp_core::arith::shown;

@@ -33,8 +33,8 @@ pub fn neg_inf_sum(values: &[f64]) -> Result<f64> {
     rounded_sum(values, to_f64_down)
 }
 
-/// The number of digits of the accumulator, which stores an exact sum in base `2^32`. Digit `i` is
-/// a number of units of `2^(32 i - 1074)`.
+/// The number of digits of the accumulator, which stores an exact sum in base `2^32`. Digit `i`
+/// counts units of `2^(32 i - 1074)`.
 ///
 /// Let `2^(p - 1074)` be the value of the bit at position `p`. The lowest bit of an odd mantissa is
 /// at position 2097 or below. This position is in digit 65 or below. The mantissa extends into at

@@ -9,7 +9,7 @@ use crate::{Atom, Bounds, Codec, Domain, Error, IBig, Result, TheDomain, named};
 
 /// The set of all values of an atomic type `T`, optionally within bounds.
 ///
-/// A domain of floats states whether NaN is a member. An example of this domain in a document is
+/// A domain of floats states whether NaN is a member. An example in a pipeline document is
 /// `{"atom_domain": {"T": "f64", "bounds": [0.0, 1.0], "nan": false}}`.
 ///
 /// ```

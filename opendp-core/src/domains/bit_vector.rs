@@ -1,4 +1,4 @@
-//! Sets of vectors of bits. The length can be known, and the number of ones can be limited.
+//! Sets of vectors of bits.
 
 use serde_json::{Value as Json, json};
 
@@ -7,10 +7,9 @@ use crate::{BitVector, Domain, Result, TheDomain, named};
 
 /// The set of all vectors of bits. The domain can state the length, and limit the number of ones.
 ///
-/// An example of this domain in a document is
-/// `{"bitvector_domain": {"max_weight": 4, "size": 24}}`. If a release has the same number of bits
-/// as its input, the release reveals the length of the input. So the mechanisms for vectors of bits
-/// require a public length.
+/// An example in a pipeline document is `{"bitvector_domain": {"max_weight": 4, "size": 24}}`. If a
+/// release has the same number of bits as its input, the release reveals the length of the input.
+/// So the mechanisms for vectors of bits require a public length.
 ///
 /// ```
 /// # use opendp_core::{BitVector, BitVectorDomain, Domain};

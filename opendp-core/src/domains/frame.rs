@@ -1,5 +1,4 @@
-//! Sets of frames with named columns. The schema (the names of the columns and the domains of their
-//! cells) can be known.
+//! Sets of frames with named columns.
 
 use std::{any::Any, fmt, sync::Arc};
 
@@ -103,7 +102,7 @@ impl ColumnDomain {
     pub fn read(&self, cells: &[&str]) -> Column {
         self.0.read(cells)
     }
-    /// Write the domain in the form that documents use.
+    /// Write the domain in the form that pipeline documents use.
     pub fn to_json(&self) -> Json {
         self.0.json()
     }

@@ -76,7 +76,7 @@ impl Domain for UserDomain {
 }
 named!(UserDomain as "UserDomain");
 
-/// Write a user-defined domain, metric or measure in the form that documents use.
+/// Write a user-defined domain, metric or measure in the form that pipeline documents use.
 pub(crate) fn described(function: &str, identifier: &str, described: &Json) -> Json {
     let known = Some(described).filter(|json| !json.is_null());
     descriptor(function, [("identifier", Some(identifier.into())), ("descriptor", known.cloned())])
@@ -94,11 +94,10 @@ pub(crate) fn described(function: &str, identifier: &str, described: &Json) -> J
 /// The caller must ensure five conditions, which are not checked. First, the function always
 /// returns the same result for the same value. Second, the metric that is paired with this domain
 /// measures distances between the members of this domain. Third, domains with the same identifier
-/// and descriptor have the same members. Fourth, the value stays a member until the release is
-/// made: the function runs once, and a value of another language, such as a list of Python, is held
-/// by reference. So this function and all other code must leave the value unchanged. Fifth, each
-/// use of a value finds the same content. So an iterator of Python is not a value, because its
-/// first use consumes it.
+/// and descriptor have the same members. Fourth, no code changes the value before the release is
+/// made. The reason is that the function runs only once, and that a value of another language, such
+/// as a Python list, is held by reference. Fifth, each use of a value reads the same content. So
+/// the value must not be a Python iterator, because the first use consumes the iterator.
 ///
 /// # Errors
 /// None.

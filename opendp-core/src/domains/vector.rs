@@ -7,8 +7,7 @@ use crate::{AtomDomain, Domain, IBig, OptionDomain, PairDomain, Result, TheDomai
 
 /// The set of all vectors whose elements are members of `D`. The length can be known.
 ///
-/// An example of this domain in a document is
-/// `{"vector_domain": {"atom_domain": {...}, "size": 1000}}`.
+/// An example in a pipeline document is `{"vector_domain": {"atom_domain": {...}, "size": 1000}}`.
 ///
 /// ```
 /// # use opendp_core::{AtomDomain, Domain, VectorDomain};
@@ -65,9 +64,9 @@ impl<D: Domain> Domain for VectorDomain<D> {
         true
     }
     fn to_json(&self) -> Json {
-        // In documents, the argument for the domain of the elements is always called `atom_domain`.
-        // A domain of atoms is written as `{"atom_domain": arguments}`. If the elements are atoms,
-        // the value of the argument is only `arguments`.
+        // In pipeline documents, the argument for the domain of the elements is always called
+        // `atom_domain`. A domain of atoms is written as `{"atom_domain": arguments}`. If the
+        // elements are atoms, the value of the argument is only `arguments`.
         let element = self.element.to_json();
         let inner = element.get("atom_domain").cloned().unwrap_or(element);
         descriptor(

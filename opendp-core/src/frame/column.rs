@@ -39,8 +39,8 @@ trait Cells: Any + Send + Sync {
     fn json(&self) -> Json;
     fn clear(&mut self);
     fn empty(&self) -> Box<dyn Cells>;
-    /// If `other` has the same type as these cells, append the cells of `other` that are in a
-    /// range. Return whether the types are the same.
+    /// If `other` has the same type as these cells, append the cells of `other` in `range`. Return
+    /// whether the types are the same.
     fn copy_from(&mut self, other: &dyn Cells, range: Range<usize>) -> bool;
     /// If `other` has the same type as these cells, move the cells of `other` to the end of these
     /// cells. Return whether the types are the same.

@@ -182,8 +182,8 @@ pub(super) fn fold_after(
 /// all cores.
 ///
 /// The merge of states is exact, and its result does not depend on the order of the states. So the
-/// final state does not depend on the division of the rows into parts. [`with_threads`] prevents
-/// deadlocks.
+/// final state does not depend on the division of the rows into parts. [`with_threads`] avoids
+/// deadlocks if the current thread holds a lock.
 pub(super) fn absorb(fold: &dyn FoldStage, state: &mut dyn Any, all: AnyChunk<'_>) -> Result<()> {
     let rows = all.rows();
     if rows <= CHUNK_ROWS {

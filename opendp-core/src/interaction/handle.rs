@@ -7,21 +7,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::turn::Turn;
 
 /// A list of the turns of a conversation that code outside of this library keeps. A conversation is
-/// a queryable or a session.
+/// a queryable or a session. A [turn](crate::Turn) is the permission of a conversation to answer.
 ///
 /// An answer can contain a queryable or a session inside of an object of another language. Code of
 /// that language can also keep the queryable or the session somewhere else. In both cases,
 /// [`bound_to`](crate::Codec::bound_to) does not find the conversation. So such code makes a handle
-/// when it gets the conversation, and keeps the conversation together with the handle. Some
-/// [turns](crate::Turns::begin) can run on the current thread when the handle is made. When the run
-/// of such a turn ends, the turn adds itself to the handle, also after an error or a panic. During
-/// the run, the code can still use the conversation. A turn holds the lock of its sequence until
-/// the handle has the turn. So no later turn of the sequence begins before the handle has this
-/// turn.
+/// when it gets the conversation, and keeps the conversation together with the handle. When the
+/// handle is made, some turns can [run](crate::Turns::begin) on the current thread. Each of these
+/// turns is added to the handle when its run ends, even if the run ends with an error or a panic.
+/// Until then, the code can use the conversation. The next turn of the same sequence begins only
+/// after the handle has the earlier turn.
 ///
 /// Before each question, bind the conversation to the turns of its handle. Clones of a handle share
-/// their turns. If a turn runs on one thread, a handle that is made on another thread during this
-/// run does not get the turn.
+/// their turns. A handle gets only turns that run on the thread that makes the handle.
 ///
 /// ```
 /// # use opendp_core::{Codec, Handle, Queryable, Turns};
@@ -39,8 +37,8 @@ use super::turn::Turn;
 pub struct Handle(Arc<Mutex<Vec<Turn>>>);
 
 impl Handle {
-    /// Make a handle. The handle gets each turn that now runs on the current thread, when the run
-    /// of this turn ends.
+    /// Make a handle. If a turn now runs on the current thread, the handle gets this turn at the
+    /// end of the run.
     #[allow(clippy::new_without_default, reason = "the result depends on the current thread")]
     pub fn new() -> Self {
         let handle = Handle(Arc::default());

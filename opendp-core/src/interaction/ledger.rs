@@ -24,11 +24,11 @@ use crate::{Distance, Error, Measure, Result};
 /// rounds down, so the total is at least `sum_i b_i`.
 ///
 /// # What a budget is
-/// A budget is read as a number that a [person wrote](Exact::written): the larger of the float and
-/// the shortest decimal number that is read as this float. If the decimal number is larger than the
-/// float, the difference is at most half of the distance between this float and the next float.
-/// [`budget`](Ledger::budget) returns the budget as a loss, rounded up. This loss is the bound that
-/// a privacy filter states.
+/// A budget is read as a number that a [person wrote](Exact::written). The result is the larger of
+/// two numbers: the float, and the shortest decimal number that is read as this float. If the
+/// decimal number is larger than the float, the difference is at most half of the distance between
+/// this float and the next float. [`budget`](Ledger::budget) returns the budget as a loss, rounded
+/// up. This loss is the bound that a privacy filter states.
 #[derive(Clone)]
 pub struct Ledger<MO: Measure> {
     measure: MO,

@@ -52,7 +52,7 @@ pub(crate) fn holds_lock() -> bool {
     HELD.get() > 0
 }
 
-/// A sign that the current thread holds a lock, such as a `Mutex`. While this object exists,
+/// A marker that the current thread holds a lock, such as a `Mutex`. While this object exists,
 /// `with_threads` avoids deadlocks with threads that wait for the lock.
 ///
 /// If work under a lock can call `with_threads`, make this object before the work. Also make this

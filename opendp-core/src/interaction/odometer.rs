@@ -41,8 +41,9 @@ impl<DI: Domain, MI: Metric, MO: Measure> Odometer<DI, MI, MO> {
     /// Open a session on a data set. The data set is copied once.
     ///
     /// [`Session::loss`] returns a bound on the loss so far, for data sets at any given distance.
-    /// The session stores this bound for the distances of the most recent calls. At one of these
-    /// distances, a later call evaluates only the maps of new questions.
+    /// The session stores this bound for the distances of the most recent calls. So a later call at
+    /// one of these distances evaluates only the maps of the questions that were asked since the
+    /// earlier call.
     ///
     /// # Errors
     /// There are currently no errors.

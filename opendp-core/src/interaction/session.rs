@@ -1,4 +1,4 @@
-//! Conversations about one data set. Each question is a measurement.
+//! Conversations about one data set.
 
 use std::{fmt, sync::Arc};
 

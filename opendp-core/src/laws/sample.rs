@@ -143,8 +143,8 @@ impl Sample for BitVectorDomain {
         let vectors_of = |length: usize| {
             let bits =
                 move |bit: fn(usize, usize) -> bool| (0..length).map(|i| bit(i, length)).collect();
-            // In the six vectors, in this order, the following bits are 1: none; all; every second
-            // bit; only the first bit; only the last bit; some bits in the middle.
+            // The ones of the six vectors are, in this order: none; all bits; every second bit; the
+            // first bit; the last bit; some bits in the middle.
             [
                 bits(|_, _| false),
                 bits(|_, _| true),

@@ -15,8 +15,8 @@ type Curve = Arc<dyn Fn(f64) -> Result<f64> + Send + Sync>;
 /// mechanism is (epsilon, delta)-DP.
 ///
 /// These guarantees hold for all epsilons at once, and delta does not increase with epsilon. If
-/// profiles contain the whole distributions of the losses of their mechanisms, the composition of
-/// these profiles is tight.
+/// each profile contains the distribution of the loss of its mechanism, the composition of the
+/// profiles is tight.
 #[derive(Clone)]
 pub struct PrivacyProfile {
     delta: Curve,
@@ -109,11 +109,10 @@ impl PrivacyProfile {
     /// Compose the profiles of several releases on the same data. Return a bound on the profile of
     /// all releases together.
     ///
-    /// If at least one profile contains the distribution of its loss, the function
-    /// [`ComposableLoss::compose`] of the first such distribution composes all profiles. Otherwise,
-    /// use basic composition. Suppose that mechanism `i` of `k` mechanisms is
-    /// `(epsilon / k, delta_i)`-DP. Then all mechanisms together are `(epsilon, sum_i delta_i)`-DP
-    /// (Dwork, Roth 2014, on basic composition).
+    /// If at least one profile contains the distribution of its loss, [`ComposableLoss::compose`]
+    /// of the first such loss composes all profiles. Otherwise, use basic composition. Suppose that
+    /// mechanism `i` of `k` mechanisms is `(epsilon / k, delta_i)`-DP. Then all mechanisms together
+    /// are `(epsilon, sum_i delta_i)`-DP (Dwork, Roth 2014, on basic composition).
     ///
     /// # Errors
     /// The errors of [`ComposableLoss::compose`].

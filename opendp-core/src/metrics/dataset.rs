@@ -194,8 +194,8 @@ pub(super) fn symmetric<T>(left: &[T], right: &[T], same: fn(&T, &T) -> bool) ->
     count(removed + unmatched.len())
 }
 pub(super) fn insert_delete<T>(left: &[T], right: &[T], same: fn(&T, &T) -> bool) -> Result<u32> {
-    // Entry `j` of `longest` is the length of a longest common subsequence of two sequences: the
-    // records of `left` that were already visited, and the first `j` records of `right`.
+    // Compare the visited records of `left` with the first `j` records of `right`. Entry `j` of
+    // `longest` is the length of a longest common subsequence of these two sequences.
     let mut longest = vec![0_usize; right.len() + 1];
     for x in left {
         let mut diagonal = 0;

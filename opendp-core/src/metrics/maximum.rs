@@ -84,8 +84,6 @@ where
 {
     fn distance(&self, left: &Vec<T>, right: &Vec<T>) -> Result<Option<Q>> {
         let Some((rise, fall)) = rise_and_fall::<T, Q>(left, right)? else { return Ok(None) };
-        // `monotonic` promises that all scores change in the same direction. If two vectors break
-        // this promise, their distance is infinite.
         if self.monotonic && Q::zero() < rise && Q::zero() < fall {
             return Ok(None);
         }

@@ -17,8 +17,7 @@ use crate::{
 /// Three numbers state the distance: the number of changed parts, the `P`-norm of the changes of
 /// all parts, and the largest change of any part. The metric `M` measures the change of a part.
 ///
-/// The distance is the triple `(l0, lp, linf)` of these three numbers. A bound on this distance
-/// bounds all three numbers at once.
+/// The distance is the triple `(l0, lp, linf)` of these three numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct L0PInfDistance<const P: usize, M>(M);
 /// The number of changed parts, the sum of their changes, and the largest change.

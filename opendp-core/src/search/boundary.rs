@@ -23,8 +23,8 @@ pub enum Outcome<T> {
 }
 
 /// Find the point where a condition changes. At some values, the condition can have no answer: then
-/// it returns `None`. The search leaves out these values. So an edge of the range of left-out
-/// values is the result only if the condition itself changes there.
+/// it returns `None`. The search leaves out these values. If the answers end at a value, and the
+/// condition does not change there, this value is not the result.
 ///
 /// With bounds, the search tries both bounds first, and then only values between them. Without
 /// bounds, the search starts at zero. It first moves upward in growing steps, and then downward. If
@@ -118,8 +118,8 @@ pub(super) fn bracket<T: Bisect>(
     }
     Ok(Outcome::Same { holds, ends: [low, high] })
 }
-/// Try values in turn, until two values with an answer have different answers. `nearest` is a value
-/// that was tried before, with its answer: the nearest value with an answer.
+/// Try values in turn, until two answers differ. `nearest` is the nearest value that was tried
+/// before and has an answer, together with this answer.
 fn walk<T: Bisect>(
     answer: &mut Answer<'_, T>,
     values: Vec<T>,

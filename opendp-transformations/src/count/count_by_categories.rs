@@ -209,8 +209,7 @@ impl<T: Key> Fold<Vec<T>, Vec<u64>> for Histogram<T::Long> {
 }
 impl<L: LongKey> Histogram<L> {
     fn counts(&self, state: Counts) -> Vec<u64> {
-        // The first cell counts the records in no category. Move this count to the last cell, or
-        // drop it.
+        // Move the count of the records in no category to the last cell, or drop this count.
         let mut state = Vec::from(state);
         let others = state.first().copied().unwrap_or(0);
         state.drain(..1.min(state.len()));

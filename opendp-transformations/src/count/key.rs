@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 /// An atom that can be a key of a table, and that can be serialized as a part of a partial result.
 ///
-/// A table stores a key in one of three [forms](Form): as a word of 64 bits, as a double word of
-/// 128 bits, or as a long key. The code of tables is compiled only once for all types of keys with
-/// the same type `Long`. If some values of a type have neither a word nor a double word, the type
+/// A table stores a key in one of three [forms](Form): a word of 64 bits, a double word of 128
+/// bits, or a long key. The code of tables is compiled only once for all types of keys with the
+/// same type `Long`. If some values of a type have neither a word nor a double word, the type
 /// states `type Long = Self`. For such a value, `form` returns `Form::Long(self)`, and `from_form`
 /// returns the key that this form contains.
 #[diagnostic::on_unimplemented(

@@ -161,8 +161,8 @@ impl Arrange {
     }
 }
 impl<T: Atom> Resize<T> {
-    /// Append copies of the constant until there are `size` records. A document can state any size.
-    /// So return `FailedFunction` if there is not enough memory.
+    /// Append copies of the constant until there are `size` records. A pipeline document can state
+    /// any size. So return `FailedFunction` if there is not enough memory.
     fn fill(&self, records: &mut Vec<T>) -> Result<()> {
         let missing = self.size.saturating_sub(records.len());
         // The bytes of a text are allocated separately. Try to reserve memory for these bytes,

@@ -15,8 +15,8 @@ use crate::rows::each::{call, each_kept};
 ///
 /// # Precondition
 /// The metric counts added and removed records (`SymmetricDistance`), or it counts inserted and
-/// deleted records (`InsertDeleteDistance`). Other metrics require a known size. The size of the
-/// output is not known, because the number of dropped records depends on the data.
+/// deleted records (`InsertDeleteDistance`). Other metrics require a known size, but the number of
+/// kept records depends on the data.
 ///
 /// # Postcondition
 /// The output contains the records that are neither null nor NaN, in the same order. The output has
@@ -26,9 +26,8 @@ use crate::rows::each::{call, each_kept};
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// The decision to keep a record depends only on that record. Suppose that a record is added,
-/// inserted, removed or deleted in the input. Then either the output does not change, or the same
-/// change happens to one record of the output, at the corresponding place.
+/// The decision to keep a record depends only on that record; see
+/// [`make_filter`](crate::make_filter).
 ///
 /// # Errors
 /// `MetricSpace` when the metric requires a known size.

@@ -8,7 +8,8 @@ use serde_json::Value as Json;
 
 /// A quantile level: a number from zero to one. The level 1/2 is the median.
 ///
-/// Documents state a level as a number, or as a pair of integers `[numerator, denominator]`.
+/// Pipeline documents state a level as a number or as a pair of integers
+/// `[numerator, denominator]`.
 ///
 /// ```
 /// # use opendp_transformations::Alpha;

@@ -70,10 +70,10 @@ use opendp_core::{
 /// # Errors
 /// `MakeTransformation` when `leaf_count` is 0, or when `branching_factor` is below 2.
 /// `MakeTransformation` when the output can contain more than 2^23 nodes. Without this limit, a
-/// document could request an output that is too large to compute and release. `MakeTransformation`
-/// when the number of all nodes, including leaves without a count, exceeds the largest `usize`. The
-/// map returns `Overflow` or `FailedCast` when its value does not fit the type of the distance. A
-/// run returns `FailedFunction` when there is not enough memory for the output.
+/// pipeline document could request an output that is too large to compute and release.
+/// `MakeTransformation` when the number of all nodes, including leaves without a count, exceeds the
+/// largest `usize`. The map returns `Overflow` or `FailedCast` when its value does not fit the type
+/// of the distance. A run returns `FailedFunction` when there is not enough memory for the output.
 ///
 /// ```
 /// # use opendp_core::*;
@@ -238,8 +238,8 @@ impl Shape {
             width /= self.branching_factor;
             start -= width;
             // Only sums of counts of 128 bits can exceed `i128`, so only additions of such counts
-            // saturate. Also when an addition saturates, the change of its result is at most the
-            // sum of the changes of its two terms.
+            // saturate. Even if an addition saturates, its result changes by at most the sum of the
+            // changes of its two terms.
             let layer = match &sums {
                 None => each_sum(leaves, self.branching_factor),
                 Some(sums) => each_sum(sums, self.branching_factor),

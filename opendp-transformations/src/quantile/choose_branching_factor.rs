@@ -27,11 +27,11 @@ pub fn choose_branching_factor(size_guess: u32) -> u32 {
     let size = ln(size_guess);
     let (mut best, mut least) = (2, f64::INFINITY);
     for b in 2..=size_guess {
-        // If `b` is at least 5, the minimized expression is at least `(b - 5) / 3`, because the
-        // logarithm `h` of `size_guess` to the base `b` is at least one. This bound also holds for
-        // all larger factors. If the bound is above the least value so far, neither `b` nor any
-        // larger factor is better. If `b` is below 5, the loop ends here only for a `size_guess`
-        // of 3. For this guess, the factor 2 is the best.
+        // The logarithm `h` of `size_guess` to the base `b` is at least one. So if `b` is at least
+        // 5, the minimized expression is at least `(b - 5) / 3`. This bound also holds for all
+        // larger factors. If the bound is above the least value so far, neither `b` nor any larger
+        // factor is better. If `b` is below 5, the loop ends here only for a `size_guess` of 3. For
+        // this guess, the factor 2 is the best.
         if least < (f64::from(b) - 5.0) / 3.0 {
             break;
         }

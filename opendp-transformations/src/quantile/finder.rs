@@ -13,14 +13,15 @@ use spread::{Kind, Numbers, Spread};
 /// The finder uses a function that maps numbers to buckets and never decreases: if `a` is in a
 /// lower bucket than `b`, then `a < b`. So the search for a number needs only the sorted numbers in
 /// its own bucket. A table states where these numbers are. The search requires only that the
-/// function never decreases. So the function may use any rounding that never decreases. The finder
-/// tries a few functions (see [`Spread`]), and uses one for which the search takes the fewest
-/// steps. If no function spreads the numbers well, a bucket contains many numbers. The search then
-/// takes about as many steps as a search without buckets.
+/// function never decreases, so the function may round. The finder tries a few functions (see
+/// [`Spread`]), and uses one for which the search takes the fewest steps. If no function spreads
+/// the numbers well, a bucket contains many numbers. The search then takes about as many steps as a
+/// search without buckets.
 ///
 /// A row is a number whose position is searched. If no bucket contains two of the sorted numbers,
-/// the work for a row is the computation of its bucket, one access to a table, two comparisons, and
-/// one increment. If numbers have at most 64 bits, this table has at most 16 bytes for each bucket.
+/// the work for a row is small: the computation of its bucket, one access to a table, two
+/// comparisons, and one increment. If numbers have at most 64 bits, this table has at most 16 bytes
+/// for each bucket.
 pub(crate) struct Finder<T> {
     spread: Spread,
     search: Search<T>,
@@ -146,7 +147,8 @@ impl<T: Number> Finder<T> {
     /// Count rows by their cells. The cell of a row is twice the count of sorted numbers below the
     /// row, plus one if the row equals one of the sorted numbers.
     ///
-    /// No branch depends on the values of the rows.
+    /// No branch depends on the values of the rows, so no branch is mispredicted because of these
+    /// values.
     pub(crate) fn count(&self, rows: &[T], counts: &mut Counts) {
         let mut cells = [0; LANES];
         let rest = match &self.search {
@@ -183,10 +185,9 @@ impl<T: Number> Finder<T> {
     }
     /// Count the rows of the groups in an array of counters. Each bucket has `TURNS` sets of
     /// counters, and the rows alternate between these sets. The entry of a bucket contains a
-    /// number. Each set of the bucket has three counters: one for the rows below this number, one
-    /// for the rows equal to this number, and one for the rows above this number. A set has room
-    /// for four counters. Four is a power of two, so the index of a counter is computed with
-    /// shifts.
+    /// number. Each set of the bucket has three counters: for the rows below this number, for the
+    /// rows equal to this number, and for the rows above this number. A set has room for four
+    /// counters. Four is a power of two, so the index of a counter is computed with shifts.
     #[inline(always)]
     fn places(&self, entries: &[(T, u32)], groups: &[[T; LANES]]) -> [u32; PLACES] {
         let mut counts = [0; PLACES];
@@ -210,9 +211,9 @@ impl<T: Number> Finder<T> {
     /// Return the cells of at most [`LANES`] rows.
     ///
     /// The search can read beyond the bucket of a row, into the next buckets, and then into the
-    /// repetitions of the last number. The result is still correct. The numbers in the next buckets
-    /// are above the row, so they are not counted. The repetitions are counted only for a row above
-    /// the last number. For such a row, the result is limited to the count of all numbers.
+    /// repetitions of the last number. The numbers in the next buckets are above the row, so they
+    /// are not counted. The repetitions are counted only for a row above the last number. For such
+    /// a row, the result is limited to the count of all numbers.
     #[inline(always)]
     fn cells<'a>(&self, rows: &[T], cells: &'a mut [usize; LANES]) -> &'a [usize] {
         let count = rows.len().min(LANES);

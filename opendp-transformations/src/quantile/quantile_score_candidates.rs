@@ -16,9 +16,8 @@ use crate::symmetric::Records;
 
 /// Score each candidate by its distance from a quantile of the records.
 ///
-/// A selection mechanism that prefers low scores probably releases a candidate near the quantile.
-/// The worst candidate has the largest score. So select the lowest score: set the argument `negate`
-/// of the selection to `true`, or its argument `optimize` to `"min"`.
+/// The candidates near the quantile usually have the lowest scores. So select the lowest score: set
+/// the argument `negate` of the selection to `true`, or its argument `optimize` to `"min"`.
 ///
 /// The score leaves out the records that are equal to the candidate. So if many records are equal,
 /// a candidate between two frequent values can have a lower score than the quantile itself. For

@@ -34,9 +34,9 @@ where
         Ok(())
     })
 }
-/// Make the function of data sets that applies `row` to each record, as [`rows`] does. The code of
-/// the loop is short, but the compiler does not join several records in one vector instruction. So
-/// `row` should do more work than that, such as a search.
+/// Make the function of data sets that applies `row` to each record, as [`rows`] does. The compiled
+/// code is shorter, but the compiler uses no vector instructions. So use this function if `row`
+/// cannot use vector instructions, such as for a search.
 pub(crate) fn rows_by<I, O>(
     row: impl Fn(&I) -> O + Send + Sync + 'static,
 ) -> Function<Vec<I>, Vec<O>>
@@ -67,7 +67,7 @@ where
     each_kept(input, element, true, function)
 }
 /// Build a transformation whose function keeps or drops each record alone, and then acts on each
-/// kept record alone. If `all`, the function keeps all records.
+/// kept record alone. If `all` is `true`, the function keeps all records.
 pub(crate) fn each_kept<D, E, M>(
     input: Space<VectorDomain<D>, M>,
     element: E,
@@ -111,9 +111,9 @@ where
 {
     alike(element(), true, input)
 }
-/// Return the output space and the map of a function that acts on each record alone. The output has
-/// the same number of records as the input if `all`. The element domain of the output can be
-/// different.
+/// Return the output space and the map of a function that acts on each record alone. If `all` is
+/// `true`, the output has the same number of records as the input. The element domain of the output
+/// can be different.
 fn alike<E, M>(element: E, all: bool, input: &dyn Input<M>) -> Result<Output<E, M>>
 where
     E: Domain,

@@ -19,10 +19,9 @@ use crate::rows::each::{call_on, each, rows};
 ///
 /// # Postcondition
 /// The output has one record for each record of the input, in the same order. A record that is null
-/// or NaN becomes `constant`. A domain of optional floats can contain both null and NaN. All other
-/// records do not change. No record of the output is NaN or null. The bounds of the element domain
-/// are dropped, because `constant` can be out of bounds. To restore the bounds, use `make_clamp`
-/// afterwards. The size does not change.
+/// or NaN becomes `constant`. All other records do not change. No record of the output is NaN or
+/// null. The bounds of the element domain are dropped, because `constant` can be out of bounds. To
+/// restore the bounds, use `make_clamp` afterwards. The size does not change.
 ///
 /// # Map
 /// `d_out = d_in`.

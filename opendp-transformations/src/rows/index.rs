@@ -16,9 +16,8 @@ use crate::rows::each::{call, each, rows};
 /// The records are indices, counted from zero.
 ///
 /// # Postcondition
-/// The output has one value for each record, in the same order. The record is an index. The value
-/// is the category at this index, or `null` when the index is beyond the last category. The size
-/// does not change.
+/// The output has one value for each record, in the same order. The value is the category at the
+/// index, or `null` when the index is beyond the last category. The size does not change.
 ///
 /// # Map
 /// `d_out = d_in`.
@@ -54,7 +53,8 @@ where
     each(input, AtomDomain::default(), rows(look).labelled(label))
 }
 
-// If a document gives no type argument, the type of the categories is inferred from their JSON.
+// If a pipeline document gives no type argument, the type of the categories is inferred from their
+// JSON.
 register! {
     "index.rs": make_index(input, categories, null)
         for M in dataset_metrics,

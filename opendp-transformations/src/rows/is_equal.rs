@@ -25,12 +25,8 @@ use crate::rows::each::{call_on, each};
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// The output of a record depends only on that record. Suppose that a record of the input is added,
-/// inserted, removed, deleted or replaced. Then the same change happens to one record of the
-/// output, at the same place. If the old and the new record have the same output, a replacement
-/// does not change the output. Now take a shortest sequence of changes from one input to another,
-/// in any dataset metric. This sequence gives a sequence of changes from the first output to the
-/// second output. The sequence for the outputs is not longer than the sequence for the inputs.
+/// The output of a record depends only on that record. Equal records have equal outputs, and each
+/// NaN has the output `false`; see [`make_row_by_row`](crate::make_row_by_row).
 ///
 /// # Errors
 /// `MetricSpace` when the metric is not defined on the output domain. Every dataset metric of this

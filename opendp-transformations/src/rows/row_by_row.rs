@@ -6,9 +6,9 @@ use crate::rows::each::{each, rows};
 
 /// Apply a function of your own to each record alone.
 ///
-/// This constructor is only for Rust programs. A JSON document cannot contain a closure, because a
-/// closure has no name. No check can verify the closure, so the caller is responsible for the
-/// precondition below. Auditors can search a program for the name of this constructor.
+/// This constructor is only for Rust programs. A pipeline document cannot contain a closure,
+/// because a closure has no name. No check can verify the closure, so the caller is responsible for
+/// the precondition below. Auditors can search a program for the name of this constructor.
 ///
 /// # Arguments
 /// * `element` - the domain of the records of the output

@@ -23,7 +23,8 @@ use crate::{Pairwise, Sequential};
 /// * `ddof` - the delta degrees of freedom: the sum of products of deviations is divided by the
 ///   number of records minus `ddof`.
 ///
-/// Documents can state the type argument `S`, the name of a summation algorithm. `S` has no effect.
+/// Pipeline documents can state the type argument `S`, the name of a summation algorithm. `S` has
+/// no effect.
 ///
 /// # Precondition
 /// The number of records is known and greater than `ddof`. Both parts of each record are within
@@ -127,8 +128,8 @@ where
     Ok(Transformation::new(input, output, Function::fold(fold), map))
 }
 
-/// Call [`make_covariance`]. Documents can state the additional type argument `S`, the name of a
-/// summation algorithm. The sums are exact, so `S` has no effect.
+/// Call [`make_covariance`]. Pipeline documents can state the additional type argument `S`, the
+/// name of a summation algorithm. The sums are exact, so `S` has no effect.
 #[allow(clippy::extra_unused_type_parameters, reason = "documents state `S`")]
 fn covariance_at<T, M, S>(
     input: Space<VectorDomain<PairDomain<AtomDomain<T>, AtomDomain<T>>>, M>,

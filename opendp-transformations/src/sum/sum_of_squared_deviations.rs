@@ -17,8 +17,8 @@ use crate::{Pairwise, Sequential};
 /// not depend on the order of the records or on their division into chunks.
 ///
 /// # Arguments
-/// There are no arguments. Documents can state the type argument `S`, the name of a summation
-/// algorithm. `S` has no effect.
+/// There are no arguments. Pipeline documents can state the type argument `S`, the name of a
+/// summation algorithm. `S` has no effect.
 ///
 /// # Precondition
 /// The number of records is known and not zero. If the size is not known, use `make_resize` first.
@@ -76,8 +76,8 @@ where
     through_symmetric(input, |input| deviations(input, None))
 }
 
-/// Call [`make_sum_of_squared_deviations`]. Documents can state the additional type argument `S`,
-/// the name of a summation algorithm. The sums are exact, so `S` has no effect.
+/// Call [`make_sum_of_squared_deviations`]. Pipeline documents can state the additional type
+/// argument `S`, the name of a summation algorithm. The sums are exact, so `S` has no effect.
 #[allow(clippy::extra_unused_type_parameters, reason = "documents state `S`")]
 fn sum_of_squared_deviations_at<T, M, S>(
     input: Space<VectorDomain<AtomDomain<T>>, M>,

@@ -12,7 +12,7 @@ pub struct Pairwise<T>(PhantomData<fn() -> T>);
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sequential<T>(PhantomData<fn() -> T>);
 
-/// The name of a summation algorithm. Documents can state this name.
+/// The name of a summation algorithm. Pipeline documents can state this name.
 ///
 /// Summation algorithms differ in how fast their rounding errors grow with the number of records.
 /// In this crate, sums are computed exactly, so the choice of an algorithm has no effect.

@@ -20,7 +20,8 @@ use crate::{Pairwise, Sequential};
 ///   of records minus `ddof`. Use 1 if the records are a sample, and 0 if they are the whole
 ///   population.
 ///
-/// Documents can state the type argument `S`, the name of a summation algorithm. `S` has no effect.
+/// Pipeline documents can state the type argument `S`, the name of a summation algorithm. `S` has
+/// no effect.
 ///
 /// # Precondition
 /// The number of records is known and greater than `ddof`. If the size is not known, use
@@ -81,8 +82,8 @@ where
     through_symmetric(input, |input| deviations(input, Some(ddof)))
 }
 
-/// Call [`make_variance`]. Documents can state the additional type argument `S`, the name of a
-/// summation algorithm. The sums are exact, so `S` has no effect.
+/// Call [`make_variance`]. Pipeline documents can state the additional type argument `S`, the name
+/// of a summation algorithm. The sums are exact, so `S` has no effect.
 #[allow(clippy::extra_unused_type_parameters, reason = "documents state `S`")]
 fn variance_at<T, M, S>(
     input: Space<VectorDomain<AtomDomain<T>>, M>,

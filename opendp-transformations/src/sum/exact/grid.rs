@@ -1,6 +1,7 @@
 //! Rounds exact quotients toward zero, and rounds bounds up. Each result is a float, and a multiple
-//! of a fixed power of two. There is one exception: if the magnitude is too large for a float, a
-//! quotient becomes the largest finite float with its sign, and a bound becomes infinite.
+//! of a fixed power of two. There is one exception, for magnitudes that are too large for a float.
+//! Such a quotient becomes the largest finite float with its sign, and such a bound becomes
+//! infinite.
 
 use dashu_int::ops::{BitTest, DivRem};
 use dashu_int::{IBig, Sign, UBig};

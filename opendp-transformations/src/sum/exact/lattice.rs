@@ -26,9 +26,9 @@ pub(crate) const BLOCK: usize = 1 << 11;
 /// A float `x` maps to `round(x * 2^-exponent)`, computed by a sequence of monotone steps. The
 /// steps are a clamp to the bounds, multiplications by positive constants, and a rounding to
 /// nearest. Let the lower bound map to `a`, and the upper bound to `b`. Then a float within the
-/// bounds maps to an integer between `a` and `b`. This also holds with the rounding errors of the
-/// steps, because each step is monotone. The field `lower` is at most `a`, and the field `upper` is
-/// at least `b`.
+/// bounds maps to an integer between `a` and `b`. The rounding errors of the steps do not change
+/// this fact, because each step is monotone. The field `lower` is at most `a`, and the field
+/// `upper` is at least `b`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lattice {
     bounds: (f64, f64),

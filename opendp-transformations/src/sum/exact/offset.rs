@@ -16,9 +16,9 @@ use crate::widest::widest;
 /// monotone steps. The first steps are a clamp to the bounds, a multiplication by `half`, and a
 /// subtraction of a constant. The next steps are multiplications by positive constants, and a
 /// rounding to nearest. The lower bound maps to zero, and the upper bound maps to at most `range`.
-/// So all floats within the bounds map to integers from zero to `range`. This also holds with the
-/// rounding errors of the steps, because each step is monotone. `range` is the width of the bounds,
-/// divided by `2^exponent` and rounded up. `range` is at most `2^51`.
+/// So all floats within the bounds map to integers from zero to `range`. The rounding errors of the
+/// steps do not change this fact, because each step is monotone. `range` is the width of the
+/// bounds, divided by `2^exponent` and rounded up. `range` is at most `2^51`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Offset {
     bounds: (f64, f64),
