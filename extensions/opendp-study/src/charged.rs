@@ -82,8 +82,8 @@ impl Study {
     /// The budget must state its unit, and this unit must be the unit of the study. If the budget
     /// composes tightly, each release of the study is charged separately.
     ///
-    /// `read` returns the cells of a column. An error of `read` may depend on the cells, unless
-    /// `read` states that it is a [`Failure::OfFile`].
+    /// `read` returns the cells of a column. If `read` returns a [`Failure::OfFile`], this failure
+    /// must not depend on the cells. Any other failure of `read` may depend on the cells.
     ///
     /// ```
     /// use opendp_ledger::{Ledger, Loss, Terms, Unit};

@@ -33,8 +33,8 @@ pub enum Dialect {
 /// The statements of a plan, without the seed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statements {
-    /// The statement for sums. The statement returns a row for each group that has rows: the keys,
-    /// then the sums, all as text.
+    /// The statement for sums. The statement returns one line for each group that has rows.
+    /// Without keys, it always returns one line. A line has the keys, then the sums, all as text.
     pub sums: Option<String>,
     /// The statements for quantiles. Each statement returns the keys, the bucket and the number of
     /// rows, all as text.

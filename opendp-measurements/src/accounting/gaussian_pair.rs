@@ -86,8 +86,8 @@ impl DominatingPair for GaussianPair {
         };
         let (low, high) = (edge(0) - mean, edge(grid.count) - mean);
         let furthest = low.abs().max(high.abs()).min(LIMIT) + mu;
-        // If `narrow` is true, the function `mass` uses its series for each bucket, and computes
-        // no ends.
+        // If `narrow` is true, the function `mass` uses its series for every bucket. Then it does
+        // not compute the two ends of the bucket, so the rounding error is smaller.
         let narrow = furthest.max(1.0) * grid.step <= 0.124 * mu;
         let factor = if narrow { 4.0 } else { 20.0 };
         let relative = MASS_ERROR + factor * U * (1.0 + furthest) * (1.0 + furthest + mu);

@@ -236,7 +236,7 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         Choice::new(draft)
     }
 
-    /// Make a transformation of tables from the steps `total` on the rows.
+    /// Make a transformation of tables from `total`, a transformation of the rows.
     ///
     /// # Proof
     /// In `Origin::Resized`, the map is evaluated at half the input distance. Let `k` rows of the

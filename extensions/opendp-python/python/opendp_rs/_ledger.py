@@ -68,8 +68,12 @@ class Ledger:
         so only the command ``opendp`` can use it. ``size`` is the number of people in the data. If
         each person has one record, ``size`` makes the number of rows public.
         """
-        if (unit is None) != (metric is None):
-            raise of("Argument", "argument `unit`: state `unit` and `metric`, or neither")
+        if unit is not None and metric is None:
+            reason = "also state the metric of the unit, such as `\"symmetric_distance\"`"
+            raise of("Argument", f"argument `metric`: {reason}")
+        if unit is None and metric is not None:
+            reason = "also state the distance between data sets that differ in one person, such as 1"
+            raise of("Argument", f"argument `unit`: {reason}")
         if contributions is not None and unit is None:
             raise of("Argument", "argument `contributions`: also state `unit` and `metric`")
         stated = [_amount(*pair) for pair in (("epsilon", epsilon), ("delta", delta), ("rho", rho))]

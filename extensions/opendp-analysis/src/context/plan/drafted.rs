@@ -147,7 +147,7 @@ impl Noised {
 /// The text between the names of two kinds of noise.
 const AND: &str = " and ";
 
-/// A draft of a question, without the type of its answer.
+/// A draft of a question. The type of its answer is erased.
 pub(super) trait Drafted<MO: Accounted>: Send {
     /// Describe the draft for the solver. The description contains the goal, and the errors and
     /// losses of each kind of noise at scale 1.
@@ -191,7 +191,7 @@ pub(super) trait Drafted<MO: Accounted>: Send {
         Err(Error::FailedFunction("the keys of this question are known".into()))
     }
 }
-/// A question whose noise is known, without the type of its answer.
+/// A question whose noise is known. The type of its answer is erased.
 pub(super) trait Ready {
     fn cost(&self) -> &Cost;
     fn accuracy(&self) -> Result<f64>;

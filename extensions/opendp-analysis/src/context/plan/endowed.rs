@@ -124,9 +124,9 @@ impl Endowed {
         modes.retain(|mode| self.tight || !(mode.gaussian || mode.gumbel || mode.by_mu));
         modes
     }
-    /// Find the ways to divide the budget that have room for the wanted accuracies. Sort the ways
-    /// by the weighted sum of squared errors, from the smallest to the largest. If the plan may
-    /// reserve a filter of its own, return only the first way.
+    /// Find the divisions of the budget with which all wanted accuracies can be met. Sort the
+    /// divisions by the weighted sum of squared errors, from the smallest to the largest. If the
+    /// plan may reserve a filter of its own, return only the first division.
     pub(super) fn ways(&self, items: &[Item]) -> Result<Vec<Best>> {
         let demands = self.demands(items);
         let mut ways: Vec<(f64, f64, Mode, Endowment, Exact)> = Vec::new();
