@@ -113,8 +113,8 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     ///
     /// A function made by [`rows`](Function::rows) has no label at first. Without a label, partial
     /// results can be merged and resumed only in the same process, by this function and its clones.
-    /// A fold has the label of its [`Fold`]. A function that needs its whole input at once has no
-    /// label.
+    /// A function of a fold has the label that [`Fold::label`] returns. A function that needs its
+    /// whole input at once has no label.
     ///
     /// ```
     /// # use opendp_core::Function;

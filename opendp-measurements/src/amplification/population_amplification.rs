@@ -75,7 +75,7 @@ population!(SymmetricDistance 2, InsertDeleteDistance 2, ChangeOneDistance 1);
 #[cold]
 fn uncounted(metric: &AnyMetric) -> Error {
     Error::NotImplemented(format!(
-        "expected a distance that counts replaced records, found {}",
+        "expected `SymmetricDistance`, `InsertDeleteDistance` or `ChangeOneDistance`, found {}",
         metric.inner_type()
     ))
 }
@@ -163,7 +163,7 @@ where
 /// # Errors
 /// * `MakeMeasurement` when the members of the domain do not consist of a fixed number of records
 /// * `MakeMeasurement` when the population is smaller than the sample, or larger than 2^53
-/// * `MakeMeasurement` when the metric does not count replaced records
+/// * `NotImplemented` when the metric is not one of the metrics of the precondition
 /// * `MakeMeasurement` when the measurement has a loss at distance 0
 /// * from the map: the errors of the measurement's map
 ///

@@ -331,7 +331,7 @@ fn any_of(records: u32, rate: f64) -> Result<f64> {
 /// * `MakeMeasurement` when the members of the domain, such as texts, do not consist of records
 /// * `MakeMeasurement` when the domain does not fix the size of the sample
 /// * `MakeMeasurement` when `size` is below the size of the sample, or above 2^53
-/// * `MakeMeasurement` when the metric does not count replaced records
+/// * `NotImplemented` when the metric is not one of the metrics of the precondition
 /// * `MakeMeasurement` when the measurement has a loss at distance 0
 /// * from the map: the errors of the measurement's map
 ///

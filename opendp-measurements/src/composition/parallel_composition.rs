@@ -57,9 +57,10 @@ pub use parts::Parts;
 /// * Search as if there were `d_in` parts, and each part had the largest map of all parts. If this
 ///   search is too long as well, and losses add up, take `d_in` times the largest loss per changed
 ///   row. The largest loss per changed row is the maximum of `map_i(d) / d` over all parts and all
-///   `d` from 1 to `d_in`. The code rounds `d` up in `map_i(d)`, and down in the divisor. This
-///   rounding raises the bound by a factor of at most `257 / 256`. If neither the search nor this
-///   product can be computed, only the first bound is used.
+///   `d` from 1 to `d_in`. The code divides the numbers from 1 to `d_in` into intervals `[a, b]`
+///   with `b <= 257 a / 256`, and uses `map_i(b) / a` for all numbers of an interval. This raises
+///   the bound by a factor of at most `257 / 256`. If neither the search nor this product can be
+///   computed, only the first bound is used.
 ///
 /// If the measurements are `k` copies of one measurement, the loss is at most the loss for `d_in`
 /// copies.

@@ -32,7 +32,7 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 /// `mu`-GDP (Gaussian differential privacy with the parameter `mu`). This property bounds the power
 /// of every test that distinguishes the two releases. Each test has at most the power of the best
 /// test of the same level between `N(0, 1)` and `N(mu, 1)` (Dong, Roth, Su 2022). In particular,
-/// for every order `a > 1`, the Renyi divergence of the releases is at most `a map(d_in)`. Releases
+/// for every order `r > 1`, the Renyi divergence of the releases is at most `r map(d_in)`. Releases
 /// of integers saturate at the ends of their type.
 ///
 /// # Map

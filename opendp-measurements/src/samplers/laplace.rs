@@ -29,10 +29,10 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// argument counts as some number of magnitude `f64::MAX` or more.
 ///
 /// Cost: if `k` is from -966 to 970 and `scale / 2^k < 2^50`, a call takes about 35 ns and draws
-/// about two random words, for every `x`. This cost also applies if `scale / 2^k` is from `2^50` to `2^57` and
-/// `|x / 2^k| < 2^62`. In other cases, a call takes about a microsecond. Big integers decide the
-/// rounding with a probability of about `2^-51 + 2^-61 scale / 2^k`. Big integers also decide in
-/// the tail of the envelope, which has a probability below `2^-10`.
+/// about two random words, for every `x`. This cost also applies if `scale / 2^k` is from `2^50` to
+/// `2^57` and `|x / 2^k| < 2^62`. In other cases, a call takes about a microsecond. Big integers
+/// decide the rounding with a probability of about `2^-51 + 2^-61 scale / 2^k`. Big integers also
+/// decide in the tail of the envelope, which has a probability below `2^-10`.
 ///
 /// # Errors
 ///

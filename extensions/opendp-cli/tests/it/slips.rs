@@ -139,9 +139,9 @@ fn a_text_with_spaces_around_it_is_refused_because_no_cell_of_a_table_has_them()
     // The cells of the table have spaces, which are removed.
     let lyon = desk(exact(), json!([{"where": {"city": "Lyon"}, "count": {}}]));
     assert_eq!(values(&asked(&lyon, &[]).0, 0), [400]);
-    // A missing cell becomes ` none`, so the condition may contain this text. A text in JSON is
-    // read without the spaces around it, like a cell of a table. So ` none` in the JSON file is
-    // `none`.
+    // A missing cell becomes ` none`, so the condition may contain this text. A cell of a data file
+    // in JSON is read without the spaces around it, like a cell of a CSV file. So the cell ` none`
+    // in `people.json` is `none`, and does not meet the condition.
     let spaced = desk(exact(), json!([{"where": {"city": " none"}, "count": {}}]));
     let text = std::fs::read_to_string(spaced.0.path().join("study.json")).unwrap();
     let known = r#"{"T":"String","missing":" none"}"#;

@@ -78,8 +78,8 @@ struct Decimals {
     power: i32,
 }
 impl Decimals {
-    /// Convert the shortest decimal numbers that are read as these floats. Return `None` if the two
-    /// numbers together have too many digits.
+    /// For each of the two floats, find the shortest decimal number that is read as this float.
+    /// Return `None` if the two numbers together have too many digits.
     fn of(from: f64, step: f64) -> Option<Self> {
         let (from, step) = (decimal(from)?, decimal(step)?);
         let power = from.1.min(step.1);

@@ -247,7 +247,8 @@ fn listed(mut names: Vec<String>) -> String {
 struct Folder {
     /// The ending that the names of files must have.
     ending: &'static str,
-    /// The files with the required ending. Each file has the columns of its folders `column=value`.
+    /// The names of the files with the required ending. With each name, the list contains the
+    /// columns of the folders `column=value` that lead to the file.
     files: Vec<(String, Vec<String>)>,
     /// The files and folders that the engine does not read, except those whose names begin with `_`
     /// or `.`.

@@ -84,8 +84,9 @@ impl<MO: Accounted> Plan<'_, MO> {
         Ok(true)
     }
 }
-/// Return the noise of the questions `items`, with the given scales. Gaussian noise needs an
-/// account that is tight.
+/// Return the noise of the questions `items`, with the given scales. The field `gaussian` can be
+/// `true` only if the account composes losses of an epsilon and a delta tightly. Otherwise, each
+/// question gets the noise of the base measure.
 fn settings_of(best: &Best, items: &[Item], scales: &[f64], tight: bool) -> Result<Vec<Setting>> {
     let mut settings = Vec::with_capacity(items.len());
     for (item, scale) in items.iter().zip(scales) {
