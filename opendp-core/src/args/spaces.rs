@@ -9,8 +9,8 @@ use super::{Arg, Argument, wrong};
 use crate::erased::{AnyDomain, AnyMetric};
 use crate::space::{Best, Untyped, fits};
 use crate::{
-    ArgumentType, Domain, Error, Metric, MetricOn, Named, Registration, Result, Space, TypeName,
-    UserDistance, UserDomain,
+    ArgumentType, DiscreteDistance, Domain, Error, Metric, MetricOn, Named, Registration, Result,
+    Space, TypeName, UserDistance, UserDomain,
 };
 
 impl<D: Domain, M: MetricOn<D>> Argument for Space<D, M> {
@@ -120,14 +120,15 @@ impl Argument for Space<AnyDomain, AnyMetric> {
 }
 /// Make a space from a domain and a metric whose types are known only at run time.
 fn checked(domain: &AnyDomain, metric: &AnyMetric) -> Result<Space<AnyDomain, AnyMetric>> {
-    // If a user has defined the metric or the domain, skip the check that they form a space. A
-    // metric of a user fits every domain, and a domain of a user fits every metric.
-    if !(domain.is::<UserDomain>() || metric.is::<UserDistance>()) {
+    // Skip the check in three cases. A domain of a user fits every metric. A metric of a user and
+    // the discrete distance fit every domain.
+    let fits_all = metric.is::<UserDistance>() || metric.is::<DiscreteDistance>();
+    if !(domain.is::<UserDomain>() || fits_all) {
         let name = TypeName::generic("Space", [domain.inner_type(), metric.inner_type()]);
         let Some(check) = SPACES.get(&name) else {
             return Err(Error::MetricSpace(format!(
                 "no registered function takes a {name}, so nothing checks that the metric measures \
-                 distances on the domain; make the space in Rust"
+                 distances on the domain; choose another metric, or make the space in Rust"
             )));
         };
         check.decode(&Arg::Pair(domain.clone(), metric.clone()))?;

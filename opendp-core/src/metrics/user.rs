@@ -5,9 +5,9 @@ use serde_json::Value as Json;
 use crate::arith::Number;
 use crate::domains::{UserDomain, described};
 use crate::{
-    AbsoluteDistance, ChangeOneDistance, DiscreteDistance, Distance, Domain, HammingDistance,
-    InsertDeleteDistance, L0PInfDistance, LInfDistance, LpDistance, Metric, MetricOn,
-    RangeDistance, Result, SymmetricDistance, TheMetric, named,
+    AbsoluteDistance, ChangeOneDistance, Distance, Domain, HammingDistance, InsertDeleteDistance,
+    L0PInfDistance, LInfDistance, LpDistance, Metric, MetricOn, RangeDistance, Result,
+    SymmetricDistance, TheMetric, named,
 };
 
 /// A metric that a user defines only by a name.
@@ -52,7 +52,7 @@ macro_rules! measures_user_domains {
     };
 }
 measures_user_domains! {
-    SymmetricDistance InsertDeleteDistance ChangeOneDistance HammingDistance DiscreteDistance
+    SymmetricDistance InsertDeleteDistance ChangeOneDistance HammingDistance
 }
 impl<Q: Distance + Number> MetricOn<UserDomain> for AbsoluteDistance<Q> {}
 impl<Q: Distance + Number> MetricOn<UserDomain> for LInfDistance<Q> {}

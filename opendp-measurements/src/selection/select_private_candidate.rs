@@ -1,6 +1,6 @@
 //! A measurement that repeats another measurement until the score of the release is good enough.
 
-use opendp_core::arith::{Directed, DirectedFloat, Exact, shown};
+use opendp_core::arith::{Directed, DirectedFloat, Exact, InfCast, shown};
 use opendp_core::erased::{AnyDomain, AnyMeasure, AnyMetric, AnyValue};
 use opendp_core::random::with_secure;
 use opendp_core::{
@@ -16,7 +16,8 @@ use crate::samplers::Geometric;
 ///
 /// An erased release is an [`AnyValue`], whose type is known only at run time. An erased release
 /// has a score if the erased value is such a pair, or a list that begins with the score. The
-/// release of a composition can be such a list.
+/// release of a composition can be such a list. The score of an erased release can also be an
+/// integer.
 pub trait Candidate: Carrier {
     /// Return the score of the release.
     ///
@@ -32,12 +33,28 @@ impl<T: Carrier> Candidate for (f64, T) {
 impl Candidate for AnyValue {
     fn score(&self) -> Result<f64> {
         if let Some((score, _)) = self.pair() {
-            return score.downcast();
+            return number(&score);
         }
         match self.downcast_ref::<Vec<AnyValue>>()?.first() {
-            Some(score) => score.clone().downcast(),
+            Some(score) => number(score),
             None => Err(Error::FailedCast("expected a score, found an empty list".into())),
         }
+    }
+}
+/// Return the largest float that is at most `score`. A float reaches a threshold, which is a float,
+/// if and only if `score` reaches the threshold.
+fn number(score: &AnyValue) -> Result<f64> {
+    macro_rules! integers {
+        ($($T:ty)*) => {
+            $(if let Ok(score) = score.downcast_ref::<$T>() {
+                return f64::neg_inf_cast(*score);
+            })*
+        };
+    }
+    integers!(i8 i16 i32 i64 i128 u8 u16 u32 u64 usize);
+    match score.downcast_ref::<f32>() {
+        Ok(score) => Ok(f64::from(*score)),
+        Err(_) => score.downcast_ref::<f64>().copied(),
     }
 }
 

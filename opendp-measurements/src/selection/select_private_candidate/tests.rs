@@ -229,3 +229,15 @@ fn refuses_what_has_no_proof() {
     assert_eq!(error.kind(), "MakeMeasurement");
     assert!(error.to_string().contains("ZeroConcentratedDivergence"), "{error}");
 }
+#[test]
+fn an_erased_score_can_be_an_integer() {
+    let scored = |score: AnyValue| AnyValue::new(vec![score, AnyValue::new("x".to_owned())]);
+    assert_eq!(scored(AnyValue::new(30_i32)).score().unwrap(), 30.0);
+    assert_eq!(scored(AnyValue::new(0.5_f32)).score().unwrap(), 0.5);
+    // The threshold `2^53 + 2` is a float, and the integer before it is not.
+    let threshold = 9_007_199_254_740_994_u64;
+    assert!(threshold as f64 <= scored(AnyValue::new(threshold)).score().unwrap());
+    assert!(scored(AnyValue::new(threshold - 1)).score().unwrap() < threshold as f64);
+    let text = scored(AnyValue::new("1".to_owned())).score().unwrap_err();
+    assert_eq!(text.kind(), "FailedCast");
+}
