@@ -1,6 +1,7 @@
 """Functions that a user writes, and the types of the steps around them."""
 
 import array
+import math
 
 import pytest
 
@@ -114,6 +115,70 @@ def test_an_output_of_a_function_of_the_library_is_checked_as_well():
         made([5.0])
     with pytest.raises(dp.FailedFunctionError, match="outside of its output domain"):
         wrapped(clamp, TEXTS)([0.5])
+
+
+FLOAT = dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float)
+RENYI = dp.renyi_divergence()
+
+
+def lost(loss, measure=RENYI):
+    return dp.m.make_user_measurement(*FLOAT, measure, lambda x: x, lambda d_in: loss)
+
+
+def test_a_renyi_loss_is_a_function_of_the_order():
+    one = dp.m.make_user_measurement(
+        *FLOAT, RENYI, lambda x: x, lambda d_in: lambda order: order * d_in / 2
+    )
+    assert one.map(1.0)(4.0) == one.map(1.0).epsilon(4) == 2.0 and one.map(3.0)(100.0) == 150.0
+    assert dp.c.make_composition([one, one]).map(1.0)(4.0) == 4.0
+    assert dict(one.map(1.0))["renyi"][2] == [2.0, 1.0]
+    zcdp = lost(0.5, dp.zero_concentrated_divergence())
+    known = dp.c.make_zCDP_to_approxDP(zcdp).map(1.0).epsilon(1e-6)
+    assert dp.c.make_RDP_to_approxDP(one).map(1.0).epsilon(1e-6) == pytest.approx(known)
+    # A curve is a loss of another map, with its values at all orders, and a budget.
+    assert lost(one.map(1.0)).map(1.0)(3.0) == 1.5
+    parts = dp.c.make_adaptive_composition(*FLOAT, RENYI, d_in=1.0, d_mids=[one.map(1.0)] * 2)
+    session = parts(1.0)
+    session(one)
+    assert parts.map(1.0)(3.0) == 4.0 and session.privacy_loss(1.0)(4.0) == 2.0
+    with pytest.raises(dp.InvalidDistanceError, match="above 1"):
+        one.map(1.0)(1.0)
+
+
+def test_a_renyi_loss_with_a_delta_is_a_pair():
+    measure = dp.c.make_approximate(lost(lambda order: order)).output_measure
+    curve, delta = lost((lambda order: order, 1e-7), measure).map(1.0)
+    assert (curve(3.0), delta) == (3.0, 1e-7)
+    for loss in (lambda order: order, (1.0, 0.0), (lambda order: order, -1.0), (lambda: 0,)):
+        with pytest.raises(dp.FailedMapError):
+            lost(loss, measure).map(1.0)
+
+
+def test_points_of_a_renyi_loss_bound_it_at_smaller_orders():
+    curve = lost({"renyi": [[2, 0.5], [8.0, 2]]}).map(1.0)
+    found = [curve(order) for order in (1.5, 2.0, 2.5, 8.0, 9.0)]
+    assert found == [0.5, 0.5, 2.0, 2.0, math.inf]
+
+
+@pytest.mark.parametrize(
+    "points", [[], [[2, 1], [4, 0.5]], [[4, 1], [2, 1]], [[1, 1]], [[2, math.nan]], [[2, -1]], [2]]
+)
+def test_points_that_are_no_renyi_loss_are_refused(points):
+    with pytest.raises(dp.FailedMapError, match="expected a function that takes an order"):
+        lost({"renyi": points}).map(1.0)
+
+
+@pytest.mark.parametrize("loss", [math.nan, -1.0, None, "1", True, 2**53 + 1])
+def test_a_value_that_is_no_loss_at_an_order_is_an_error(loss):
+    with pytest.raises(dp.FailedMapError, match="expected a"):
+        lost(lambda order: loss).map(1.0)(2.0)
+    with pytest.raises(dp.FailedMapError):
+        dp.c.make_composition([lost(lambda order: loss)] * 2).map(1.0)(2.0)
+
+
+def test_a_profile_in_points_is_refused_with_the_way_to_make_one():
+    with pytest.raises(dp.FailedMapError, match="dp.new_privacy_profile"):
+        lost({"profile": [[0.3, 0.1]]}, dp.smoothed_max_divergence()).map(1.0)
 
 
 TEXTS = dp.vector_domain(dp.atom_domain(T=str)), dp.symmetric_distance()
