@@ -208,6 +208,23 @@ def test_a_wrong_step_of_a_context_costs_nothing():
     assert ours.current_privacy_loss() == []
 
 
+def test_a_tuple_of_types_is_the_type_of_pairs():
+    pair = lambda TO, value: dp.m.make_user_measurement(  # noqa: E731
+        *ROWS, dp.max_divergence(), lambda _: value, lambda d_in: 0.5 * d_in, TO=TO
+    )
+    value = object()
+    made = pair((float, "ExtrinsicObject"), (5, value))
+    assert made([1.0]) == (5.0, value) and type(made([1.0])[0]) is float
+    assert select(made)([1.0]) == (5.0, value)
+    for wrong in (("x", value), (5.0,), "ab", 5.0):
+        with pytest.raises(dp.FailedCastError):
+            pair((float, "ExtrinsicObject"), wrong)([1.0])
+    for TO in ([float], (float,), (float, str), [1.5], {"a": float}, (list, "ExtrinsicObject")):
+        with pytest.raises(dp.TypeParseError) as caught:
+            pair(TO, (5.0, value))
+        assert "1.5" not in str(caught.value)
+
+
 def test_a_function_that_takes_the_release_is_appended():
     counts = TEXTS >> dp.t.then_count_by_categories(["a", "b"], TOA=float)
     assert len((counts >> dp.m.then_laplace(1.0) >> dp.t.make_cdf())(["a", "b"])) == 3
