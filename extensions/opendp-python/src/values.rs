@@ -231,6 +231,15 @@ pub(crate) fn of_type(value: &Bound<'_, PyAny>, type_name: &TypeName) -> Result<
         return Ok(Extrinsic::value(value));
     }
     let codecs = CODECS.get(&type_name.to_string()).ok_or_else(|| unreadable(type_name))?;
+    if let Some((first, second)) = with_object(type_name) {
+        let expected = || Error::FailedCast(format!("expected a value of type {type_name}"));
+        let (a, b) = <(AnyValue, AnyValue)>::from_python(value).ok_or_else(expected)?;
+        let part = |part: AnyValue, name| {
+            let object = part.downcast_ref::<Extrinsic>()?;
+            of_type(&object.get(value.py()), name)
+        };
+        return Ok(AnyValue::new((part(a, first)?, part(b, second)?)));
+    }
     let rows = if type_name.head() == "Vec" { LIST_OF_SET } else { "" };
     (codecs.from)(value)
         .ok_or_else(|| Error::FailedCast(format!("expected a value of type {type_name}{rows}")))
@@ -241,9 +250,22 @@ pub(crate) fn of_type(value: &Bound<'_, PyAny>, type_name: &TypeName) -> Result<
 /// `TypeParse` when Python values cannot be converted to the type.
 pub(crate) fn check_type(type_name: &TypeName) -> Result<()> {
     let found = is_object(type_name) || CODECS.contains_key(&type_name.to_string());
+    if let Some((first, second)) = with_object(type_name) {
+        return check_type(first).and_then(|()| check_type(second));
+    }
     if found { Ok(()) } else { Err(unreadable(type_name)) }
 }
 fn is_object(type_name: &TypeName) -> bool {
+/// Return the two parts of a type of pairs, if a part is `ExtrinsicObject`.
+fn with_object(type_name: &TypeName) -> Option<(&TypeName, &TypeName)> {
+    match type_name.args() {
+        [first, second] if type_name.head().is_empty() => {
+            let found = [first, second].iter().any(|part| part.head() == "ExtrinsicObject");
+            found.then_some((first, second))
+        }
+        _ => None,
+    }
+}
     matches!(type_name.head(), "AnyValue" | "ExtrinsicObject")
 }
 #[cold]

@@ -236,6 +236,25 @@ def test_a_function_that_takes_the_release_is_appended():
     assert (made >> dp.t.make_cdf())(["a"]) == [1.0]
 
 
+def test_a_finished_transformation_after_the_noise_post_processes_the_release():
+    rows = dp.vector_domain(dp.atom_domain(T=int)), dp.symmetric_distance()
+    counts = rows >> dp.t.then_count_by_categories([1, 2]) >> dp.m.then_laplace(1.0)
+    cast = dp.t.make_cast_default(*rows, TOA=float)
+    quantiles = dp.t.make_quantiles_from_counts([0.0, 1.0, 2.0, 3.0], [0.5])
+    chain = counts >> cast >> quantiles
+    assert chain.map(1) == counts.map(1) == 1.0
+    assert 0.0 <= chain([1] * 500 + [2] * 500)[0] <= 3.0
+    assert type((counts >> cast)([1, 2])[0]) is float
+    # A loss of a stable transformation is not multiplied: the transformation sees only the release.
+    twice = dp.t.make_user_transformation(*rows, *rows, lambda found: found * 2, lambda d: 2 * d)
+    assert (counts >> twice).map(1) == 1.0 and len((counts >> twice)([1])) == 6
+    with pytest.raises(dp.ArgumentError, match="the function takes Vec<String>"):
+        counts >> dp.t.make_count_by(*TEXTS)
+    for wrong in (counts, dp.m.then_laplace(1.0)):
+        with pytest.raises(dp.ArgumentError, match="put it before the noise"):
+            counts >> wrong
+
+
 def test_a_float_stays_a_float_when_a_type_is_inferred():
     quantiles = dp.t.make_quantiles_from_counts([0.0, 10.0, 20.0], [0.5])
     assert quantiles([3, 6]) == [12.5]
