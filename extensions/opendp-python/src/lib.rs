@@ -7,6 +7,7 @@
 
 mod accuracy;
 mod arguments;
+mod bits;
 mod callbacks;
 mod candidates;
 mod columns;
