@@ -73,6 +73,16 @@ pub(crate) fn result(constructor: &str, given: &Bound<'_, PyDict>) -> Option<Typ
     let value = given.get_item("function").ok()??;
     value.cast::<Function>().ok()?.get().output.clone()
 }
+/// Read a space, or a pair of a domain and a metric.
+///
+/// # Errors
+/// `FailedCast` when the value is neither of them.
+pub(crate) fn space(value: &Bound<'_, PyAny>) -> Result<Arg> {
+    match argument(value) {
+        Ok((space @ (Arg::Space(_) | Arg::Pair(..)), ..)) => Ok(space),
+        _ => Err(Error::FailedCast("expected a pair of a domain and a metric".into())),
+    }
+}
 fn argument(value: &Bound<'_, PyAny>) -> Result<Read> {
     macro_rules! objects {
         ($($class:ident)*) => {$(

@@ -5,19 +5,19 @@ use std::sync::Arc;
 use opendp_core::erased::{AnyDistance, AnyFunction, AnyMeasure, AnyMetric, AnyValue};
 use opendp_core::{
     Arg, Codec, Distance as _, Domain as _, Error, Function, Named, PrivacyMap, PrivacyProfile,
-    Result, StabilityMap, TypeName,
+    RenyiCurve, Result, StabilityMap, TypeName,
 };
 use opendp_measurements::new_privacy_profile;
 use pyo3::exceptions::{PyKeyboardInterrupt, PySystemExit};
 use pyo3::prelude::*;
-use pyo3::types::PyFloat;
+use pyo3::types::{PyFloat, PyTuple};
 use serde_json::{Value as Json, json};
 
 use crate::errors::OrRaise;
 use crate::extrinsic::Extrinsic;
 use crate::json;
 use crate::objects::{Domain as PyDomain, Function as PyFunction, Measure, Metric, call_of, known};
-use crate::profile::Profile;
+use crate::profile::{Profile, Renyi};
 use crate::values::{self, Cell as _};
 
 /// A Python callable that threads share.
@@ -35,6 +35,14 @@ impl Callable {
                 Err(error) => Err(raised(py, &error)),
             }
         })
+    }
+    /// Evaluate a curve that is a Python function. `name` is the name of the curve.
+    fn at(&self, x: f64, name: &str) -> Result<f64> {
+        let expected = || Error::FailedMap(format!("{name}: expected a number"));
+        self.call(
+            |py| Ok(PyFloat::new(py, x).into_any().unbind()),
+            |y| f64::from_python(y).ok_or_else(expected),
+        )
     }
     /// Evaluate a map that is a Python function at a distance. `read` converts the distance that
     /// the map returns.
@@ -129,12 +137,68 @@ impl Callback {
                 }))
             }
             Output::Measure(measure) => {
+                let read = reader(&measure);
                 Arg::value(PrivacyMap::<AnyMetric, AnyMeasure>::new(move |d_in| {
-                    function.distance(d_in, |d_out| loss(&measure, d_out))
+                    function.distance(d_in, |d_out| read(&measure, d_out))
                 }))
             }
         }
     }
+}
+type Read = fn(&AnyMeasure, &Bound<'_, PyAny>) -> Result<AnyDistance>;
+/// Return the function that reads the losses of a measure.
+fn reader(measure: &AnyMeasure) -> Read {
+    let empty = json!({"renyi": []});
+    if measure.decode(&empty).is_ok_and(|loss| loss.downcast_ref::<RenyiCurve>().is_ok()) {
+        return |_, loss| curve(loss).map(AnyDistance::new);
+    }
+    let pair = measure.decode(&json!([empty, 0.0]));
+    if pair.is_ok_and(|loss| loss.downcast_ref::<(RenyiCurve, f64)>().is_ok()) {
+        return |_, loss| {
+            let pair = loss.cast::<PyTuple>().ok().filter(|pair| pair.len() == 2);
+            let parts =
+                pair.and_then(|pair| Some((pair.get_item(0).ok()?, pair.get_item(1).ok()?)));
+            let parts = parts.and_then(|(first, delta)| Some((first, f64::from_python(&delta)?)));
+            let (first, delta) = parts.ok_or_else(|| {
+                Error::FailedMap("expected a tuple of a Renyi curve and a delta".into())
+            })?;
+            Ok(AnyDistance::new((curve(&first)?, delta)))
+        };
+    }
+    loss
+}
+/// Read a Renyi curve that a map computed. A Python function of the order is evaluated only when
+/// the bound of an order is used.
+///
+/// # Errors
+/// `FailedMap` when the curve is not a Renyi curve, a function, or a dictionary with points. The
+/// orders of the points must be above 1 and increase. The losses must not decrease.
+fn curve(loss: &Bound<'_, PyAny>) -> Result<RenyiCurve> {
+    if let Ok(curve) = loss.cast::<Renyi>() {
+        return Ok(curve.get().inner().clone());
+    }
+    if loss.is_callable() {
+        let function = Callable(loss.clone().unbind());
+        return Ok(RenyiCurve::new(move |order| {
+            function.at(order, "the loss at an order of a Renyi curve")
+        }));
+    }
+    let json = json::from_python(loss)?;
+    let points = json.as_object().filter(|json| json.len() == 1).and_then(|json| json.get("renyi"));
+    let points = points.and_then(|points| Vec::<(f64, f64)>::from_json(points).ok());
+    let valid = |points: &Vec<(f64, f64)>| {
+        let first = points.first().is_some_and(|(order, loss)| 1.0 < *order && 0.0 <= *loss);
+        first && points.is_sorted_by(|(a, x), (b, y)| a < b && x <= y)
+    };
+    points.filter(valid).map(RenyiCurve::from_points).ok_or_else(|| {
+        Error::FailedMap(
+            "a loss in Renyi divergence: expected a function that takes an order, such as `lambda \
+             order: rho * order`, or points such as `{\"renyi\": [[2.0, 0.5], [8.0, 2.0]]}`; each \
+             point has an order and a loss; the orders must be above 1 and increase, and the losses \
+             must be at least 0 and must not decrease"
+                .into(),
+        )
+    })
 }
 /// Read a loss that a map computed. A measure rounds every loss down when it reads the loss. This
 /// rounding is right for a bound that a user states, but the loss of a map must not be rounded
@@ -153,7 +217,12 @@ fn loss(measure: &AnyMeasure, d_out: &Bound<'_, PyAny>) -> Result<AnyDistance> {
     if same(&loss.to_json(), &json) {
         return Ok(loss);
     }
-    Err(Error::FailedMap("the loss does not fit the type of the measure: round it up".into()))
+    let advice = if json.get("profile").is_some() {
+        "return a privacy profile, which `dp.new_privacy_profile` makes from a function"
+    } else {
+        "round it up"
+    };
+    Err(Error::FailedMap(format!("the loss does not fit the type of the measure: {advice}")))
 }
 fn same(left: &Json, right: &Json) -> bool {
     match (left, right) {
@@ -181,16 +250,8 @@ pub(crate) fn privacy_map(function: Py<PyAny>, measure: &Bound<'_, Measure>) -> 
 #[pyfunction]
 pub(crate) fn privacy_profile(py: Python<'_>, curve: Py<PyAny>) -> PyResult<Profile> {
     let curve = Callable(curve);
-    let profile = new_privacy_profile(move |epsilon| {
-        curve.call(
-            |py| Ok(PyFloat::new(py, epsilon).into_any().unbind()),
-            |delta| {
-                f64::from_python(delta).ok_or_else(|| {
-                    Error::FailedMap("the curve of a privacy profile: expected a number".into())
-                })
-            },
-        )
-    });
+    let profile =
+        new_privacy_profile(move |epsilon| curve.at(epsilon, "the curve of a privacy profile"));
     profile.map(Profile::new).or_raise(py)
 }
 /// Make a function from a Python callable. Without a type, the output of the function is a Python

@@ -15,9 +15,9 @@ use pyo3::prelude::*;
 
 use crate::errors::{OrRaise, detached};
 use crate::forked::Opened;
-use crate::objects::{Measurement, PySpace, Transformation as PyTransformation};
+use crate::objects::{Measurement, Transformation as PyTransformation};
 use crate::values::{self, Cell};
-use crate::{extrinsic::Extrinsic, json};
+use crate::{arguments, extrinsic::Extrinsic, json};
 
 /// A session whose domain and metric are known only at run time.
 pub(crate) type AnySession = Session<AnyDomain, AnyMetric, AnyMeasure>;
@@ -65,12 +65,13 @@ impl OdometerQueryable {
         let Ok(question) = query.cast::<Measurement>() else {
             return Err(crate::errors::exception(py, &not_a("measurement")));
         };
+        let question = question.get();
         let answer = self.opened.ask(py, || {
-            let question = counted(&question.get().made, &self.charged);
+            let question = counted(&question.made, &self.charged);
             let session = bound(self.session.clone(), &self.handle);
             detached(py, move || session.ask_erased(&question))
         })?;
-        values::to_python(py, &answer)
+        question.output(py, &answer)
     }
     /// Ask a question of the mechanism.
     fn invoke<'py>(
@@ -80,7 +81,9 @@ impl OdometerQueryable {
     ) -> PyResult<Bound<'py, PyAny>> {
         self.__call__(py, query)
     }
-    /// Bound the loss of all questions so far, for two data sets at distance `d_in`.
+    /// Bound the loss of all questions so far, for two data sets at distance `d_in`. If a chain or
+    /// a function opened the session, call `within` first. Then state the distance in the metric of
+    /// the session, and not in the metric of the chain.
     fn privacy_loss<'py>(
         &self,
         py: Python<'py>,
@@ -89,7 +92,10 @@ impl OdometerQueryable {
         let d_in = json::distance_from_python(d_in, "d_in").or_raise(py)?;
         let Some(metric) = &self.metric else {
             let error = Error::NotImplemented(
-                "the loss of this release was fixed beforehand: call the map of its measurement"
+                "the metric of `d_in` is not known, because a chain or a function opened this \
+                 session; call `within((domain, metric))` with the input space of the questions, \
+                 and then `privacy_loss` of its result; `remaining_budget()` returns what is left; \
+                 the map of the measurement that opened the session bounds the loss of all questions"
                     .into(),
             );
             return Err(crate::errors::exception(py, &error));
@@ -106,10 +112,14 @@ impl OdometerQueryable {
         json::distance(py, &left)
     }
     /// Return another object for the same session. The new object can bound the loss of the
-    /// questions so far. `space` must be the input space of the session. For a space with another
-    /// metric, no bound on the loss is proved.
-    fn within(&self, py: Python<'_>, space: &Bound<'_, PySpace>) -> PyResult<Self> {
-        let space = Space::<AnyDomain, AnyMetric>::from_arg(&space.get().arg).or_raise(py)?;
+    /// questions so far. `space` is a space, or a pair of a domain and a metric. It must be the
+    /// input space of the session. For a space with another metric, no bound on the loss is proved.
+    fn within(&self, space: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let py = space.py();
+        let located = |error: Error| error.at("argument `space`");
+        let space = arguments::space(space).map_err(located).or_raise(py)?;
+        let space =
+            Space::<AnyDomain, AnyMetric>::from_arg(&space).map_err(located).or_raise(py)?;
         check_space(&self.session, &space).or_raise(py)?;
         let (session, handle) = (self.session.clone(), self.handle.clone());
         let (charged, opened) = (self.charged.clone(), self.opened.clone());

@@ -3,11 +3,12 @@
 use std::iter;
 
 use opendp_core::erased::AnyDistance;
-use opendp_core::{AnyNumber, Codec as _, Distance as _, Error, Result, TypeName};
+use opendp_core::{AnyNumber, Codec as _, Distance as _, Error, RenyiCurve, Result, TypeName};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use serde_json::{Map, Number, Value as Json};
 
+use crate::profile::Renyi;
 use crate::values::is_set;
 
 /// The largest depth of nesting of a Python value that is converted.
@@ -67,6 +68,9 @@ fn convert(value: &Bound<'_, PyAny>, depth: usize) -> Result<Json> {
     }
     if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
         return array(value, depth);
+    }
+    if let Ok(curve) = value.cast::<Renyi>() {
+        return curve.get().points();
     }
     if is_set(value) {
         let reason = "expected a list, found a set, which has no order; make a list of it, sorted if \
@@ -238,12 +242,25 @@ fn column<'py>(py: Python<'py>, json: &Json) -> PyResult<Bound<'py, PyAny>> {
     }
     Ok(dict.into_any())
 }
-/// Convert a distance to a number, or to a tuple of its parts. The numbers keep their exact values.
+/// Convert a distance to a number, a Renyi curve, or a tuple of its parts. The numbers keep their
+/// exact values.
 pub(crate) fn distance<'py>(
     py: Python<'py>,
     distance: &AnyDistance,
 ) -> PyResult<Bound<'py, PyAny>> {
+    let curve = |curve: &RenyiCurve| Ok(Bound::new(py, Renyi::new(curve.clone()))?.into_any());
+    if let Ok(only) = distance.downcast_ref::<RenyiCurve>() {
+        return curve(only);
+    }
+    if let Ok((first, delta)) = distance.downcast_ref::<(RenyiCurve, f64)>() {
+        let pair = [curve(first)?, PyFloat::new(py, *delta).into_any()];
+        return Ok(PyTuple::new(py, pair)?.into_any());
+    }
     parts(py, &distance.to_json(), distance.numbers())
+}
+/// Convert the points of a curve.
+pub(crate) fn points<'py>(py: Python<'py>, json: &Json) -> PyResult<Bound<'py, PyAny>> {
+    to_python(py, json, Some(&TypeName::plain("f64")))
 }
 /// Convert a distance from its JSON and its exact numbers. The JSON of an `f32` is the shortest
 /// text that is read as the same `f32`. Python reads this text as an `f64`, and this `f64` can be

@@ -7,6 +7,7 @@
 
 mod accuracy;
 mod arguments;
+mod bits;
 mod callbacks;
 mod candidates;
 mod columns;
@@ -81,7 +82,7 @@ mod _native {
             Domain, Function, Measure, Measurement, Metric, Odometer, PySpace, Transformation,
         },
         objects::{chain::then, run::check_distances},
-        profile::Profile,
+        profile::{Profile, Renyi},
         search::{bounds_float, bounds_int, search_float, search_int},
         study::PyStudy,
     };

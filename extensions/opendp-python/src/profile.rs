@@ -1,9 +1,12 @@
-//! Privacy profiles.
+//! Losses that are curves: privacy profiles and Renyi curves.
 
-use opendp_core::PrivacyProfile;
+use opendp_core::{Codec as _, PrivacyProfile, RenyiCurve, Result};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use serde_json::{Value as Json, json};
 
 use crate::errors::detached;
+use crate::json;
 
 /// The smallest known delta for each epsilon, and the smallest known epsilon for each delta.
 #[pyclass(frozen, name = "PrivacyProfile", module = "opendp_rs")]
@@ -28,5 +31,56 @@ impl Profile {
     }
     fn __repr__(&self) -> &'static str {
         "PrivacyProfile"
+    }
+}
+
+/// A bound on the Renyi divergence of each order. A call with an order returns the bound.
+///
+/// The key `"renyi"` has the points of the curve at eight orders from 1.25 to 64. So `dict(curve)`
+/// is the form of the curve in a document.
+#[pyclass(frozen, name = "RenyiCurve", module = "opendp_rs")]
+pub(crate) struct Renyi(RenyiCurve);
+impl Renyi {
+    pub(crate) fn new(curve: RenyiCurve) -> Self {
+        Renyi(curve)
+    }
+    pub(crate) fn inner(&self) -> &RenyiCurve {
+        &self.0
+    }
+    /// Write the curve as points.
+    ///
+    /// # Errors
+    /// The error of the curve when the curve fails at every point.
+    pub(crate) fn points(&self) -> Result<Json> {
+        let written = self.0.to_json();
+        if written == json!({"renyi": []}) {
+            self.0.epsilon(2.0)?;
+        }
+        Ok(written)
+    }
+}
+#[pymethods]
+impl Renyi {
+    /// Return a bound on the Renyi divergence of the order `alpha`, which is above 1.
+    fn __call__(&self, py: Python<'_>, alpha: f64) -> PyResult<f64> {
+        detached(py, || self.0.epsilon(alpha))
+    }
+    /// Return a bound on the Renyi divergence of the order `alpha`, which is above 1.
+    fn epsilon(&self, py: Python<'_>, alpha: f64) -> PyResult<f64> {
+        self.__call__(py, alpha)
+    }
+    /// A curve has no items in an order.
+    fn __iter__(&self) -> PyResult<()> {
+        Err(PyTypeError::new_err("a Renyi curve is not a list: call the curve with an order"))
+    }
+    fn __getitem__<'py>(&self, py: Python<'py>, key: &str) -> PyResult<Bound<'py, PyAny>> {
+        let points = detached(py, || self.points())?;
+        json::points(py, &points)?.get_item(key)
+    }
+    fn keys(&self) -> [&'static str; 1] {
+        ["renyi"]
+    }
+    fn __repr__(&self) -> &'static str {
+        "RenyiCurve"
     }
 }

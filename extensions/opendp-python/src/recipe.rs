@@ -71,6 +71,22 @@ impl Recipe {
         }
         Recipe::Read(Arc::new(newest))
     }
+    /// Return whether a single call of one of the given constructors made the object.
+    pub(crate) fn is_call_of(&self, names: &[&str]) -> bool {
+        let named = |name: &str| names.contains(&name);
+        match self {
+            Recipe::Call(call) => named(&call.name),
+            Recipe::Read(document) => match (document.get("constructor"), document.get("chain")) {
+                (Some(Json::String(name)), None) => named(name),
+                (None, Some(Json::Array(links))) => match links.as_slice() {
+                    [Json::Object(link)] => link.keys().all(|name| named(name)),
+                    _ => false,
+                },
+                _ => false,
+            },
+            Recipe::Chain(_) | Recipe::Kept(_) | Recipe::Unknown => false,
+        }
+    }
     /// Join two recipes. `by` has three names: the constructor that joins the objects, its
     /// parameter for the first object, and its parameter for the second object.
     pub(crate) fn then(

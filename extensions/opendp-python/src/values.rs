@@ -12,7 +12,7 @@ use crate::callbacks::unless_stopped;
 use crate::extrinsic::Extrinsic;
 use crate::interactive::{self, AnySession};
 use crate::objects::call_of;
-use crate::{frames, json};
+use crate::{bits, frames, json};
 
 /// A type that is converted directly from and to Python values: a scalar, an option, a pair or a
 /// vector.
@@ -217,6 +217,7 @@ pub(crate) fn of_domain(value: &Bound<'_, PyAny>, domain: &AnyDomain) -> Result<
         Some(codecs) => (codecs.from)(value),
         None if carrier.head() == "DataFrame" => frames::frame(value, domain)
             .or_else(|| domain.decode(&json::from_python(value).ok()?).ok()),
+        None if carrier.head() == "BitVector" => bits::vector(value, domain),
         None => json::from_python(value).and_then(|json| domain.decode(&json)).ok(),
     };
     converted.ok_or_else(|| outside(domain))
@@ -230,6 +231,15 @@ pub(crate) fn of_type(value: &Bound<'_, PyAny>, type_name: &TypeName) -> Result<
     if is_object(type_name) {
         return Ok(Extrinsic::value(value));
     }
+    if let Some((first, second)) = with_object(type_name) {
+        let expected = || Error::FailedCast(format!("expected a value of type {type_name}"));
+        let (a, b) = <(AnyValue, AnyValue)>::from_python(value).ok_or_else(expected)?;
+        let part = |part: AnyValue, name| {
+            let object = part.downcast_ref::<Extrinsic>()?;
+            of_type(&object.get(value.py()), name)
+        };
+        return Ok(AnyValue::new((part(a, first)?, part(b, second)?)));
+    }
     let codecs = CODECS.get(&type_name.to_string()).ok_or_else(|| unreadable(type_name))?;
     let rows = if type_name.head() == "Vec" { LIST_OF_SET } else { "" };
     (codecs.from)(value)
@@ -240,8 +250,21 @@ pub(crate) fn of_type(value: &Bound<'_, PyAny>, type_name: &TypeName) -> Result<
 /// # Errors
 /// `TypeParse` when Python values cannot be converted to the type.
 pub(crate) fn check_type(type_name: &TypeName) -> Result<()> {
+    if let Some((first, second)) = with_object(type_name) {
+        return check_type(first).and_then(|()| check_type(second));
+    }
     let found = is_object(type_name) || CODECS.contains_key(&type_name.to_string());
     if found { Ok(()) } else { Err(unreadable(type_name)) }
+}
+/// Return the two parts of a type of pairs, if a part is `ExtrinsicObject`.
+fn with_object(type_name: &TypeName) -> Option<(&TypeName, &TypeName)> {
+    match type_name.args() {
+        [first, second] if type_name.head().is_empty() => {
+            let found = [first, second].iter().any(|part| part.head() == "ExtrinsicObject");
+            found.then_some((first, second))
+        }
+        _ => None,
+    }
 }
 fn is_object(type_name: &TypeName) -> bool {
     matches!(type_name.head(), "AnyValue" | "ExtrinsicObject")
@@ -275,6 +298,7 @@ pub(crate) fn outside(domain: &AnyDomain) -> Error {
         "Vec" if carrier.to_string().contains("Option") => {
             "; pandas stores missing numbers as NaN, so use `convert_dtypes()`"
         }
+        "BitVector" => bits::advice(domain),
         "Vec" => "; nulls need `dp.option_domain`; convert dates and categories to numbers or text",
         _ => "",
     };

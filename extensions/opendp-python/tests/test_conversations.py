@@ -75,6 +75,44 @@ def test_a_session_states_its_loss_only_in_its_own_space():
     assert session.privacy_loss(1) == 1.0
 
 
+def test_a_session_states_its_loss_in_the_metric_of_its_measurement():
+    copy = lambda made: dp.deserialize(dp.serialize(made))  # noqa: E731
+    odometer = dp.c.make_fully_adaptive_composition(*SPACE, dp.max_divergence())
+    filtered = dp.c.make_privacy_filter(odometer, d_in=1, d_out=2.0)
+    parts = dp.c.make_adaptive_composition(*SPACE, dp.max_divergence(), d_in=1, d_mids=[2.0, 1.0])
+    for start, spent in ((filtered, 1.0), (copy(filtered), 1.0), (parts, 2.0), (copy(parts), 2.0)):
+        session = start(7)
+        assert session.privacy_loss(1) == 0.0
+        session(laplace(1.0))
+        assert session.privacy_loss(1) == spent
+        with pytest.raises(dp.FailedMapError, match="largest distance that the mechanism covers"):
+            session.privacy_loss(2)
+    outer = parts(7)
+    inner = outer(filtered)
+    inner(laplace(1.0))
+    assert (inner.privacy_loss(1), outer.privacy_loss(1)) == (1.0, 2.0)
+
+
+def test_a_session_of_a_chain_does_not_read_distances_of_the_chain():
+    rows = dp.vector_domain(dp.atom_domain(bounds=(0, 10))), dp.symmetric_distance()
+    odometer = dp.c.make_fully_adaptive_composition(*SPACE, dp.max_divergence())
+    filtered = dp.c.make_privacy_filter(odometer, d_in=10, d_out=2.0)
+    chain = rows >> dp.t.then_sum() >> filtered
+    for start in (chain, dp.deserialize(dp.serialize(chain))):
+        session = start([1, 2])
+        session(laplace(10.0))
+        # Three rows change the sum by up to 30, and the filter covers a distance of 10.
+        with pytest.raises(dp.NotImplementedError, match=r"`within\(\(domain, metric\)\)`"):
+            session.privacy_loss(3)
+        assert session.remaining_budget() == 1.0
+        with pytest.raises(dp.DomainMismatchError):
+            session.within(rows)
+        for wrong in (5, SPACE[0], SPACE[::-1], None):
+            with pytest.raises(dp.FailedCastError, match="`space`.* a pair of a domain and a metric"):
+                session.within(wrong)
+        assert session.within(SPACE).privacy_loss(10) == 1.0
+
+
 def test_a_filter_refuses_what_exceeds_its_budget():
     odometer = dp.c.make_fully_adaptive_composition(*SPACE, dp.zero_concentrated_divergence())
     filtered = dp.c.make_privacy_filter(odometer, d_in=1, d_out=1.0)

@@ -52,7 +52,8 @@ PYTHON = {
         "max_divergence is one number, without a delta"
     ),
     "TOTAL >> dp.m.then_laplace(1.0) >> dp.t.then_sum()": (
-        "argument `>>`: `then_sum` cannot follow a value of type Measurement; put it before the noise"
+        "argument `>>`: `then_sum` cannot follow a value of type Measurement; put it before the noise; "
+        "to post-process the release, append a transformation of `dp.t.make_...(...)`"
     ),
     "FLOATS[0] >> dp.t.then_sum()": (
         "argument `>>`: `then_sum` cannot follow a value of type Domain; begin a chain with a pair, "

@@ -1,6 +1,7 @@
 """Functions that a user writes, and the types of the steps around them."""
 
 import array
+import math
 
 import pytest
 
@@ -116,6 +117,70 @@ def test_an_output_of_a_function_of_the_library_is_checked_as_well():
         wrapped(clamp, TEXTS)([0.5])
 
 
+FLOAT = dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float)
+RENYI = dp.renyi_divergence()
+
+
+def lost(loss, measure=RENYI):
+    return dp.m.make_user_measurement(*FLOAT, measure, lambda x: x, lambda d_in: loss)
+
+
+def test_a_renyi_loss_is_a_function_of_the_order():
+    one = dp.m.make_user_measurement(
+        *FLOAT, RENYI, lambda x: x, lambda d_in: lambda order: order * d_in / 2
+    )
+    assert one.map(1.0)(4.0) == one.map(1.0).epsilon(4) == 2.0 and one.map(3.0)(100.0) == 150.0
+    assert dp.c.make_composition([one, one]).map(1.0)(4.0) == 4.0
+    assert dict(one.map(1.0))["renyi"][2] == [2.0, 1.0]
+    zcdp = lost(0.5, dp.zero_concentrated_divergence())
+    known = dp.c.make_zCDP_to_approxDP(zcdp).map(1.0).epsilon(1e-6)
+    assert dp.c.make_RDP_to_approxDP(one).map(1.0).epsilon(1e-6) == pytest.approx(known)
+    # A curve is a loss of another map, with its values at all orders, and a budget.
+    assert lost(one.map(1.0)).map(1.0)(3.0) == 1.5
+    parts = dp.c.make_adaptive_composition(*FLOAT, RENYI, d_in=1.0, d_mids=[one.map(1.0)] * 2)
+    session = parts(1.0)
+    session(one)
+    assert parts.map(1.0)(3.0) == 4.0 and session.privacy_loss(1.0)(4.0) == 2.0
+    with pytest.raises(dp.InvalidDistanceError, match="above 1"):
+        one.map(1.0)(1.0)
+
+
+def test_a_renyi_loss_with_a_delta_is_a_pair():
+    measure = dp.c.make_approximate(lost(lambda order: order)).output_measure
+    curve, delta = lost((lambda order: order, 1e-7), measure).map(1.0)
+    assert (curve(3.0), delta) == (3.0, 1e-7)
+    for loss in (lambda order: order, (1.0, 0.0), (lambda order: order, -1.0), (lambda: 0,)):
+        with pytest.raises(dp.FailedMapError):
+            lost(loss, measure).map(1.0)
+
+
+def test_points_of_a_renyi_loss_bound_it_at_smaller_orders():
+    curve = lost({"renyi": [[2, 0.5], [8.0, 2]]}).map(1.0)
+    found = [curve(order) for order in (1.5, 2.0, 2.5, 8.0, 9.0)]
+    assert found == [0.5, 0.5, 2.0, 2.0, math.inf]
+
+
+@pytest.mark.parametrize(
+    "points", [[], [[2, 1], [4, 0.5]], [[4, 1], [2, 1]], [[1, 1]], [[2, math.nan]], [[2, -1]], [2]]
+)
+def test_points_that_are_no_renyi_loss_are_refused(points):
+    with pytest.raises(dp.FailedMapError, match="expected a function that takes an order"):
+        lost({"renyi": points}).map(1.0)
+
+
+@pytest.mark.parametrize("loss", [math.nan, -1.0, None, "1", True, 2**53 + 1])
+def test_a_value_that_is_no_loss_at_an_order_is_an_error(loss):
+    with pytest.raises(dp.FailedMapError, match="expected a"):
+        lost(lambda order: loss).map(1.0)(2.0)
+    with pytest.raises(dp.FailedMapError):
+        dp.c.make_composition([lost(lambda order: loss)] * 2).map(1.0)(2.0)
+
+
+def test_a_profile_in_points_is_refused_with_the_way_to_make_one():
+    with pytest.raises(dp.FailedMapError, match="dp.new_privacy_profile"):
+        lost({"profile": [[0.3, 0.1]]}, dp.smoothed_max_divergence()).map(1.0)
+
+
 TEXTS = dp.vector_domain(dp.atom_domain(T=str)), dp.symmetric_distance()
 COUNTS = TEXTS >> dp.t.then_count_by_categories(["a", "b"]) >> dp.m.then_laplace(1.0)
 
@@ -143,6 +208,23 @@ def test_a_wrong_step_of_a_context_costs_nothing():
     assert ours.current_privacy_loss() == []
 
 
+def test_a_tuple_of_types_is_the_type_of_pairs():
+    pair = lambda TO, value: dp.m.make_user_measurement(  # noqa: E731
+        *ROWS, dp.max_divergence(), lambda _: value, lambda d_in: 0.5 * d_in, TO=TO
+    )
+    value = object()
+    made = pair((float, "ExtrinsicObject"), (5, value))
+    assert made([1.0]) == (5.0, value) and type(made([1.0])[0]) is float
+    assert select(made)([1.0]) == (5.0, value)
+    for wrong in (("x", value), (5.0,), "ab", 5.0):
+        with pytest.raises(dp.FailedCastError):
+            pair((float, "ExtrinsicObject"), wrong)([1.0])
+    for TO in ([float], (float,), (float, str), [1.5], {"a": float}, (list, "ExtrinsicObject")):
+        with pytest.raises(dp.TypeParseError) as caught:
+            pair(TO, (5.0, value))
+        assert "1.5" not in str(caught.value)
+
+
 def test_a_function_that_takes_the_release_is_appended():
     counts = TEXTS >> dp.t.then_count_by_categories(["a", "b"], TOA=float)
     assert len((counts >> dp.m.then_laplace(1.0) >> dp.t.make_cdf())(["a", "b"])) == 3
@@ -152,6 +234,25 @@ def test_a_function_that_takes_the_release_is_appended():
         *TEXTS, dp.max_divergence(), lambda _: [1.0], lambda _: 1.0, TO="Vec<f64>"
     )
     assert (made >> dp.t.make_cdf())(["a"]) == [1.0]
+
+
+def test_a_finished_transformation_after_the_noise_post_processes_the_release():
+    rows = dp.vector_domain(dp.atom_domain(T=int)), dp.symmetric_distance()
+    counts = rows >> dp.t.then_count_by_categories([1, 2]) >> dp.m.then_laplace(1.0)
+    cast = dp.t.make_cast_default(*rows, TOA=float)
+    quantiles = dp.t.make_quantiles_from_counts([0.0, 1.0, 2.0, 3.0], [0.5])
+    chain = counts >> cast >> quantiles
+    assert chain.map(1) == counts.map(1) == 1.0
+    assert 0.0 <= chain([1] * 500 + [2] * 500)[0] <= 3.0
+    assert type((counts >> cast)([1, 2])[0]) is float
+    # A loss of a stable transformation is not multiplied: the transformation sees only the release.
+    twice = dp.t.make_user_transformation(*rows, *rows, lambda found: found * 2, lambda d: 2 * d)
+    assert (counts >> twice).map(1) == 1.0 and len((counts >> twice)([1])) == 6
+    with pytest.raises(dp.ArgumentError, match="the function takes Vec<String>"):
+        counts >> dp.t.make_count_by(*TEXTS)
+    for wrong in (counts, dp.m.then_laplace(1.0)):
+        with pytest.raises(dp.ArgumentError, match="put it before the noise"):
+            counts >> wrong
 
 
 def test_a_float_stays_a_float_when_a_type_is_inferred():

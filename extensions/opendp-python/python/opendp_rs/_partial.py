@@ -62,7 +62,8 @@ def chain(left: Any, right: Any) -> Any:
     """Append ``right`` to ``left``.
 
     ``left`` is a space, a transformation or a measurement. ``right`` is an object, a
-    :class:`Partial` or a Python function.
+    :class:`Partial` or a Python function. A finished transformation after a measurement
+    post-processes the release: its function is appended, and the loss does not change.
     """
     space = as_space(left)
     if isinstance(right, Partial):
@@ -79,6 +80,8 @@ def chain(left: Any, right: Any) -> Any:
     elif isinstance(left, (_native.Transformation, _native.Measurement)):
         if callable(right) and not isinstance(right, _OBJECTS):
             right = _native.function(right)
+        if isinstance(left, _native.Measurement) and isinstance(right, _native.Transformation):
+            right = right.function
         made = _native.then(left, right)
         if made is not None:
             return made
@@ -92,11 +95,13 @@ def _advice(left: Any, right: Any) -> str:
     if any(isinstance(part, (_native.Domain, _native.Metric)) for part in parts):
         return "; begin a chain with a pair, first the domain and then the metric"
     if isinstance(left, _native.Measurement):
-        return "; put it before the noise" if isinstance(right, (Partial, *_STEPS)) else ""
+        if isinstance(right, _native.Measurement):
+            return "; put it before the noise"
+        post = "to post-process the release, append a transformation of `dp.t.make_...(...)`"
+        return f"; put it before the noise; {post}" if isinstance(right, Partial) else ""
     return "; append a step, such as `dp.t.then_count()`"
 
 
-_STEPS = (_native.Transformation, _native.Measurement)
 _OBJECTS = (
     _native.Transformation,
     _native.Measurement,

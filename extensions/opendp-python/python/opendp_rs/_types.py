@@ -36,11 +36,24 @@ def is_type(value: Any) -> bool:
 
 
 def type_name(value: Any) -> str:
-    """Return the name of a type of Python, ``typing`` or numpy, or the name itself."""
+    """Return the name of a type of Python, ``typing`` or numpy, or the name itself.
+
+    A tuple of types is the type of tuples: ``(float, int)`` is ``"(f64, i32)"``.
+    """
     if isinstance(value, str):
         return value
     if isinstance(value, TypeHead):
         return value.head
+    if isinstance(value, (list, tuple)) and len(value) > 1:
+        # `_registry.py` passes the parts of a tuple as a list of names.
+        return f"({', '.join(type_name(part) for part in value)})"
+    try:
+        hash(value)
+    except Exception:  # Types are hashable. The message leaves the value out: it can be data.
+        from ._errors import of
+
+        reason = f"expected a type such as int or list[float], found a {type(value).__name__}"
+        raise of("TypeParse", f"cannot read a type: {reason}") from None
     if value in _ATOMS:
         return _ATOMS[value]
     import typing

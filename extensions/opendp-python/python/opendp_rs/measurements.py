@@ -28,6 +28,9 @@ def debias_randomized_response_bitvec(answers: Sequence[Any], f: float) -> list[
         reason = f"expected a number of at least 0 and below 1, found {f}"
         raise of("Argument", f"argument `f`: {reason}")
     rows = [[int(bit) for bit in answer] for answer in answers]
+    if any(bit not in (0, 1) for row in rows for bit in row):
+        reason = "expected texts of the digits 0 and 1, or lists of booleans; unpack packed bits"
+        raise of("Argument", f"argument `answers`: {reason}")
     if len({len(row) for row in rows}) > 1:
         raise of("Argument", "argument `answers`: expected the same length for all")
     return [(sum(place) - len(rows) * f / 2) / (1 - f) for place in zip(*rows)]

@@ -12,7 +12,7 @@ use super::{
     Domain, Function, Measure, Measurement, Metric, Odometer, PySpace, Transformation, known,
 };
 use crate::errors::{OrRaise, detached};
-use crate::interactive::OdometerQueryable;
+use crate::interactive::{AnySession, OdometerQueryable};
 use crate::profile::Profile;
 use crate::{columns, json, values};
 
@@ -39,7 +39,7 @@ macro_rules! runs {
             $(#[$run])*
             fn __call__<'py>(&self, arg: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
                 let value = run(arg, self.made.input().domain(), self.made.function())?;
-                values::to_python(arg.py(), &value)
+                self.output(arg.py(), &value)
             }
             $(#[$run])*
             fn invoke<'py>(&self, arg: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
@@ -80,11 +80,36 @@ runs! {
     }
 }
 impl Transformation {
+    fn output<'py>(&self, py: Python<'py>, value: &AnyValue) -> PyResult<Bound<'py, PyAny>> {
+        values::to_python(py, value)
+    }
     fn result(&self) -> Option<TypeName> {
         known(&self.made.output().domain().carrier())
     }
 }
+/// The constructors whose releases are sessions on their input space.
+const SESSIONS: [&str; 3] =
+    ["make_adaptive_composition", "make_privacy_filter", "make_sequential_composition"];
+
 impl Measurement {
+    /// Convert a release to a Python value. If the release is a session, the session can state its
+    /// loss at a distance in the metric of the measurement. The session can do so only if the input
+    /// space of the measurement is the input space of the session. So a session that a chain opens
+    /// does not get a metric: a step before the session can change the distances.
+    pub(crate) fn output<'py>(
+        &self,
+        py: Python<'py>,
+        value: &AnyValue,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        match value.downcast_ref::<AnySession>() {
+            Ok(session) if self.recipe.is_call_of(&SESSIONS) => {
+                let metric = Some(self.made.input().metric().clone());
+                let opened = OdometerQueryable::new(session.clone(), metric);
+                Ok(Bound::new(py, opened)?.into_any())
+            }
+            _ => values::to_python(py, value),
+        }
+    }
     fn result(&self) -> Option<TypeName> {
         self.release.clone()
     }
