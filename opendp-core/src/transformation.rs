@@ -145,6 +145,48 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, 
     }
 }
 
+/// A function that takes the number of records, if it is known, and the input metric. The function
+/// returns the output space and the map of a transformation.
+pub type Outcome<MI, DO, MO> =
+    fn(Option<usize>, &MI) -> Result<(Space<DO, MO>, StabilityMap<MI, MO>)>;
+impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, MO> {
+    /// Make a transformation from a function that returns the output space and the map, and from a
+    /// function that returns the function of the transformation. The caller is responsible for the
+    /// claim that [`Transformation`] states.
+    ///
+    /// Both arguments are functions, because functions need no code that drops them after a panic.
+    /// Such code would be compiled for each choice of types.
+    ///
+    /// # Errors
+    /// The errors of `outcome`.
+    pub fn from_fns(
+        input: Space<DI, MI>,
+        outcome: Outcome<MI, DO, MO>,
+        function: fn() -> Function<DI::Carrier, DO::Carrier>,
+    ) -> Result<Self> {
+        match Parts::from_fns(input.untyped, &outcome, &function) {
+            Ok(Parts { input, output, stage, map }) => Ok(Transformation {
+                input: Space { untyped: input, types: PhantomData },
+                output: Space { untyped: output, types: PhantomData },
+                function: Function { stage, run: Stage::eval },
+                map: StabilityMap { untyped: map, types: PhantomData },
+            }),
+            Err(error) => Err(error),
+        }
+    }
+}
+/// An [`Outcome`] whose types are erased.
+trait ErasedOutcome {
+    fn of(&self, input: &UntypedSpace) -> Result<(UntypedSpace, UntypedMap)>;
+}
+impl<MI: Metric, DO: Domain, MO: Metric> ErasedOutcome for Outcome<MI, DO, MO> {
+    fn of(&self, input: &UntypedSpace) -> Result<(UntypedSpace, UntypedMap)> {
+        match self(input.domain.records(), input.metric.known()) {
+            Ok((output, map)) => Ok((output.untyped, map.untyped)),
+            Err(error) => Err(error),
+        }
+    }
+}
 impl<D: Domain, E: Domain, M> Transformation<VectorDomain<D>, M, VectorDomain<E>, M>
 where
     M: DatasetMetric + MetricOn<VectorDomain<E>>,
@@ -203,6 +245,16 @@ pub(crate) struct Parts {
     pub(crate) map: UntypedMap,
 }
 impl Parts {
+    fn from_fns(
+        input: UntypedSpace,
+        outcome: &dyn ErasedOutcome,
+        function: &dyn Typed,
+    ) -> Result<Self> {
+        let (output, map) = outcome.of(&input)?;
+        let mut stage = function.stage();
+        stage.within(&input);
+        Ok(Parts { input, output, stage, map })
+    }
     fn each(
         input: UntypedSpace,
         element: &dyn Element,

@@ -134,7 +134,8 @@ impl<T: Key> Fold<Vec<T>, Vec<(T, u64)>> for CountBy {
     }
 }
 fn tallies<T: Key, TV: Tally>(mut counts: Vec<(T, u64)>) -> Result<HashMap<T, TV>> {
-    let mut tallies = HashMap::with_capacity(counts.len());
+    let mut tallies = HashMap::new();
+    tallies.reserve(counts.len());
     while let Some((key, count)) = counts.pop() {
         tallies.insert(key, TV::saturating_count(count));
     }

@@ -8,7 +8,7 @@ use opendp_core::{
 };
 
 use crate::dataframe::select_column::column;
-use crate::rows::round_cast::{RoundCast, defaults};
+use crate::rows::round_cast::{RoundCast, cast_all};
 
 /// A function that returns a label. The label identifies the function that is applied to rows.
 pub(crate) type Words = Box<dyn Fn() -> String + Send + Sync>;
@@ -30,16 +30,13 @@ where
     I: Cell,
     O: Atom + RoundCast<I>,
 {
-    column_of(rows.rows(), &|made: &mut Vec<O>| {
-        defaults(rows.cells(name).unwrap_or_default(), made)
-    })
+    column_of::<O>(rows.rows(), cast_all(rows.cells(name).unwrap_or_default()))
 }
-/// Make a column of `rows` cells. `fill` makes the cells, or no cells if the column is missing.
-fn column_of<O: Atom>(rows: usize, fill: &dyn Fn(&mut Vec<O>) -> Result<()>) -> Result<Column> {
-    let mut made = Vec::with_capacity(rows);
-    fill(&mut made)?;
-    made.resize(rows, O::default());
-    Ok(Column::new(made))
+/// Make a column of `rows` cells from all cells, or from no cells if the column is missing.
+fn column_of<O: Atom>(rows: usize, cells: Result<Vec<O>>) -> Result<Column> {
+    let mut cells = cells?;
+    cells.resize(rows, O::default());
+    Ok(Column::new(cells))
 }
 /// Replace the column `name`. `made` is the domain of the new cells. `check` returns an error if a
 /// known schema does not contain the old column with the required type. This function is compiled
