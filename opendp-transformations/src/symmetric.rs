@@ -40,8 +40,7 @@ fn on_metric<T: Atom, M: DatasetMetric, DO: Domain, MO: Metric>(
     aggregate: &Aggregate<T, DO, MO>,
 ) -> Transformation<Records<T>, M, DO, MO> {
     let map = to_symmetric(input.metric()).then(aggregate.stability_map());
-    let (output, function) = (aggregate.output().clone(), aggregate.function().clone());
-    Transformation::new(input, output, function, map)
+    aggregate.on(input, map)
 }
 /// Return the map from a distance in the metric `M` to a bound on the symmetric distance.
 pub(crate) fn to_symmetric<M: DatasetMetric>(metric: &M) -> StabilityMap<M, SymmetricDistance> {

@@ -8,7 +8,7 @@ use opendp_core::{
 };
 
 use crate::dataframe::select_column::column;
-use crate::rows::round_cast::{RoundCast, cast_all};
+use crate::rows::round_cast::{RoundCast, defaults};
 
 /// A function that returns a label. The label identifies the function that is applied to rows.
 pub(crate) type Words = Box<dyn Fn() -> String + Send + Sync>;
@@ -30,13 +30,24 @@ where
     I: Cell,
     O: Atom + RoundCast<I>,
 {
-    column_of::<O>(rows.rows(), cast_all(rows.cells(name).unwrap_or_default()))
+    column_of::<O>(rows.rows(), &rows.cells::<I>(name).unwrap_or_default())
 }
-/// Make a column of `rows` cells from all cells, or from no cells if the column is missing.
-fn column_of<O: Atom>(rows: usize, cells: Result<Vec<O>>) -> Result<Column> {
-    let mut cells = cells?;
-    cells.resize(rows, O::default());
-    Ok(Column::new(cells))
+/// Cells that can be cast to cells of type `O`.
+trait Casts<O> {
+    /// Append the cast of each cell to `made`.
+    fn append_to(&self, made: &mut Vec<O>) -> Result<()>;
+}
+impl<I, O: Atom + RoundCast<I>> Casts<O> for &[I] {
+    fn append_to(&self, made: &mut Vec<O>) -> Result<()> {
+        defaults(self, made)
+    }
+}
+/// Make a column of `rows` cells from all old cells, or from no cells if the column is missing.
+fn column_of<O: Atom>(rows: usize, cells: &dyn Casts<O>) -> Result<Column> {
+    let mut made = Vec::with_capacity(rows);
+    cells.append_to(&mut made)?;
+    made.resize(rows, O::default());
+    Ok(Column::new(made))
 }
 /// Replace the column `name`. `made` is the domain of the new cells. `check` returns an error if a
 /// known schema does not contain the old column with the required type. This function is compiled

@@ -44,14 +44,6 @@ pub(crate) fn defaults<I, O: Default + RoundCast<I>>(rows: &[I], out: &mut Vec<O
     }
     Ok(())
 }
-/// Return the casts of `rows`, as [`defaults`] makes them.
-pub(crate) fn cast_all<I, O: Default + RoundCast<I>>(rows: &[I]) -> Result<Vec<O>> {
-    let mut casts = Vec::new();
-    match defaults(rows, &mut casts) {
-        Ok(()) => Ok(casts),
-        Err(error) => Err(error),
-    }
-}
 
 macro_rules! casts {
     ($($from:ty)* => $to:ty: |$value:ident| $cast:expr) => {$(
