@@ -71,6 +71,34 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, 
         self.function.stage.within(&self.input.untyped);
         self
     }
+    /// Make a transformation whose output space is the pair of `domain` and `metric`. The caller is
+    /// responsible for the claim that [`Transformation`] states.
+    ///
+    /// # Errors
+    /// `MetricSpace` when `domain` and `metric` do not form a metric space.
+    pub fn checked(
+        input: Space<DI, MI>,
+        domain: DO,
+        metric: MO,
+        function: Function<DI::Carrier, DO::Carrier>,
+        map: StabilityMap<MI, MO>,
+    ) -> Result<Self>
+    where
+        MO: MetricOn<DO>,
+    {
+        let Function { stage, run } = function;
+        let (domain, metric) = (AnyDomain::new(domain), AnyMetric::new(metric));
+        let fits = fits::<DO, MO>;
+        match Parts::checked(input.untyped, domain, metric, fits, stage, map.untyped) {
+            Ok(Parts { input, output, stage, map }) => Ok(Transformation {
+                input: Space { untyped: input, types: PhantomData },
+                output: Space { untyped: output, types: PhantomData },
+                function: Function { stage, run },
+                map: StabilityMap { untyped: map, types: PhantomData },
+            }),
+            Err(error) => Err(error),
+        }
+    }
     /// Make a transformation with the same function and the same output space, on an input space
     /// with another metric. The caller is responsible for the claim that [`Transformation`] states.
     #[must_use]
@@ -346,8 +374,18 @@ impl Parts {
         function: &dyn Typed,
     ) -> Result<Self> {
         let (metric, map) = metric.of(&input)?;
-        let output = UntypedSpace::fitting(input.domain.clone(), metric, fits)?;
-        let mut stage = function.stage();
+        let domain = input.domain.clone();
+        Parts::checked(input, domain, metric, fits, function.stage(), map)
+    }
+    fn checked(
+        input: UntypedSpace,
+        domain: AnyDomain,
+        metric: AnyMetric,
+        fits: fn(&UntypedSpace) -> Result<()>,
+        mut stage: Stage,
+        map: UntypedMap,
+    ) -> Result<Self> {
+        let output = UntypedSpace::fitting(domain, metric, fits)?;
         stage.within(&input);
         Ok(Parts { input, output, stage, map })
     }
@@ -361,14 +399,13 @@ impl Parts {
         records: AnyDomain,
         all: bool,
         fits: fn(&UntypedSpace) -> Result<()>,
-        mut stage: Stage,
+        stage: Stage,
     ) -> Result<Self> {
         let size = if all { input.domain.records() } else { None };
         let sized = size.and_then(|size| records.with_records(size));
         let domain = sized.unwrap_or(records);
-        let output = UntypedSpace::fitting(domain, input.metric.clone(), fits)?;
-        stage.within(&input);
-        Ok(Parts { input, output, stage, map: UntypedMap::identity::<u32>() })
+        let (metric, map) = (input.metric.clone(), UntypedMap::identity::<u32>());
+        Parts::checked(input, domain, metric, fits, stage, map)
     }
     fn each_of(
         input: UntypedSpace,

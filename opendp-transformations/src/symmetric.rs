@@ -91,7 +91,11 @@ impl Changes {
 /// [`Changes::total`] bounds the number of counts that change, and the sum of the changes.
 /// [`Changes::largest`] bounds the largest change. The bounds on the sum and on the largest change
 /// are rounded up, as in `one_each`.
-pub(crate) fn one_in_one<M: DatasetMetric, T: Tally>(
+///
+/// A panic in a function of the C ABI ends the process, so such a function never unwinds. The
+/// callers, which are compiled for many types, need no code that drops their values after a panic.
+#[allow(improper_ctypes_definitions, reason = "no C code calls it")]
+pub(crate) extern "C" fn one_in_one<M: DatasetMetric, T: Tally>(
     input: &dyn Input<M>,
 ) -> StabilityMap<M, L01InfDistance<AbsoluteDistance<T>>> {
     let (metric, sized) = (input.metric().clone(), input.size().is_some());
