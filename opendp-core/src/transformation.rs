@@ -74,9 +74,14 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, 
     /// Make a transformation whose output space is the pair of `domain` and `metric`. The caller is
     /// responsible for the claim that [`Transformation`] states.
     ///
+    /// A panic in a function of the C ABI ends the process, so such a function never unwinds. The
+    /// callers, which are compiled for many types, need no code that drops their values after a
+    /// panic. So [`MetricOn::check`] must not panic.
+    ///
     /// # Errors
     /// `MetricSpace` when `domain` and `metric` do not form a metric space.
-    pub fn checked(
+    #[allow(improper_ctypes_definitions, reason = "no C code calls it")]
+    pub extern "C" fn checked(
         input: Space<DI, MI>,
         domain: DO,
         metric: MO,
