@@ -8,8 +8,8 @@ use crate::function::Stage;
 use crate::map::Untyped as UntypedMap;
 use crate::space::{Untyped as UntypedSpace, fits};
 use crate::{
-    Carrier, Constructed, DatasetMetric, Distance, Domain, Function, Measure, Measurement, Metric,
-    MetricOn, Named, Partial, Result, Space, StabilityMap, TypeName, VectorDomain,
+    Carrier, Constructed, DatasetMetric, Distance, Domain, Function, Made, Measure, Measurement,
+    Metric, MetricOn, Named, Partial, Result, Space, StabilityMap, TypeName, VectorDomain,
 };
 
 /// A function between metric spaces with a bound on its stability.
@@ -501,10 +501,7 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Clone for Transformation<DI
 }
 impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Named for Transformation<DI, MI, DO, MO> {
     fn type_name() -> TypeName {
-        TypeName::applied(
-            "Transformation",
-            &[DI::type_name, MI::type_name, DO::type_name, MO::type_name],
-        )
+        <Self as Made>::type_name()
     }
 }
 impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> fmt::Debug for Transformation<DI, MI, DO, MO> {
