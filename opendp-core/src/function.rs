@@ -85,7 +85,7 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     ///     out.extend(rows.iter().map(|x| 2 * x));
     ///     Ok(())
     /// }
-    /// let double: Function<Vec<i32>, Vec<i32>> = Function::rows_static(const { &Rows::new(double) });
+    /// let double = Function::<Vec<i32>, _>::rows_static(const { &Rows::new(double) });
     /// assert_eq!(double.eval(&vec![1, 2])?, [2, 4]);
     /// # Ok::<(), opendp_core::Error>(())
     /// ```
