@@ -93,7 +93,7 @@ pub use bit_vector::BitVector;
 pub use bounds::Bounds;
 pub use carrier::{CHUNK_ROWS, Carrier, Chunk, Whole};
 pub use codec::Codec;
-pub use constructor::{Arguments, Call, Constructor, Made, MadeType, Spec};
+pub use constructor::{Call, Constructor, Made, MadeType, Spec};
 pub use distance::Distance;
 pub use domain::{Domain, descriptor};
 pub use domains::{
@@ -103,7 +103,7 @@ pub use domains::{
 pub use erased::{Constructed, Kind};
 pub use error::{Error, Result};
 pub use frame::{Cell, Column, DataFrame, FrameChunk};
-pub use function::{Fold, Function, Partial, with_threads};
+pub use function::{Fold, Function, Partial, Rows, with_threads};
 pub use interaction::{
     Allowance, Handle, HeldLock, Ledger, Odometer, Queryable, Session, Turn, Turns, in_turn,
 };
@@ -124,7 +124,7 @@ pub use metrics::{
 pub use migration::{Change, Migration};
 pub use registration::{ArgumentType, Family, Generic, Origin, Parameter, Registration, Signature};
 pub use space::Space;
-pub use transformation::{After, Transformation};
+pub use transformation::{After, Outcome, Remeasured, Transformation};
 pub use type_name::{Named, TypeName};
 
 pub mod descriptors {
@@ -152,6 +152,6 @@ pub mod descriptors {
 pub mod __private {
     //! These items are not public API. Only the code that the macros generate uses these items.
     pub use crate::constructor::{made_of, types_of};
-    pub use crate::registration::path_of;
+    pub use crate::registration::{Registrations, path_of};
     pub use inventory::submit;
 }

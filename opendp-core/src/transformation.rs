@@ -1,15 +1,19 @@
 //! Stable data transformations.
 
+mod make;
+
 use std::fmt;
 use std::marker::PhantomData;
+
+pub use make::{Outcome, Remeasured};
 
 use crate::erased::AnyTransformation;
 use crate::function::Stage;
 use crate::map::Untyped as UntypedMap;
 use crate::space::Untyped as UntypedSpace;
 use crate::{
-    Carrier, Constructed, Distance, Domain, Function, Measure, Measurement, Metric, Named, Partial,
-    Result, Space, StabilityMap, TypeName,
+    Carrier, Constructed, Distance, Domain, Function, Made, Measure, Measurement, Metric, Named,
+    Partial, Result, Space, StabilityMap, TypeName,
 };
 
 /// A function between metric spaces with a bound on its stability.
@@ -154,9 +158,6 @@ pub(crate) struct Parts {
     pub(crate) map: UntypedMap,
 }
 impl Parts {
-    pub(crate) fn constructed(self) -> Result<Constructed> {
-        Ok(Constructed::Transformation(self.erased()))
-    }
     pub(crate) fn erased(self) -> AnyTransformation {
         Transformation {
             input: self.input.erased(),
@@ -165,6 +166,16 @@ impl Parts {
             map: self.map.erased().stability(),
         }
     }
+}
+
+/// Erase a transformation, given as its parts. See [`Parts`].
+pub(crate) fn constructed(
+    input: UntypedSpace,
+    output: UntypedSpace,
+    stage: Stage,
+    map: UntypedMap,
+) -> Result<Constructed> {
+    Ok(Constructed::Transformation(Parts { input, output, stage, map }.erased()))
 }
 
 /// A step that can run after a first step.
@@ -228,10 +239,7 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Clone for Transformation<DI
 }
 impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Named for Transformation<DI, MI, DO, MO> {
     fn type_name() -> TypeName {
-        TypeName::applied(
-            "Transformation",
-            &[DI::type_name, MI::type_name, DO::type_name, MO::type_name],
-        )
+        <Self as Made>::type_name()
     }
 }
 impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> fmt::Debug for Transformation<DI, MI, DO, MO> {

@@ -1,6 +1,10 @@
 //! Erased distances.
 
-use std::{any::Any, fmt, sync::Arc};
+use std::{
+    any::{Any, TypeId},
+    fmt,
+    sync::Arc,
+};
 
 use serde_json::Value as Json;
 
@@ -56,6 +60,13 @@ impl AnyDistance {
             None => AnyDistance(Arc::new(distance)),
         }
     }
+    /// Erase the type of the distance inside a `Result`.
+    pub(super) fn of_result<Q: Distance>(distance: Result<Q>) -> Result<Self> {
+        match distance {
+            Ok(distance) => Ok(AnyDistance::new(distance)),
+            Err(error) => Err(error),
+        }
+    }
     /// Return the JSON of the distance, if the type of the distance is not determined yet.
     pub(super) fn written(&self) -> Option<&Json> {
         self.downcast_ref::<Written>().ok().map(|Written(json)| json)
@@ -74,10 +85,16 @@ impl AnyDistance {
     /// # Errors
     /// `FailedCast` when the distance has another type.
     pub fn downcast_ref<Q: Distance>(&self) -> Result<&Q> {
-        let (any, itself): (&dyn Any, &dyn Any) = (&*self.0, self);
-        any.downcast_ref()
-            .or_else(|| itself.downcast_ref())
-            .ok_or_else(|| Error::Downcast { expected: Q::type_name(), found: self.0.name() })
+        let object: &dyn Any =
+            if TypeId::of::<Q>() == TypeId::of::<Self>() { self } else { &*self.0 };
+        match object.downcast_ref() {
+            Some(distance) => Ok(distance),
+            None => Err(self.mismatch(Q::type_name)),
+        }
+    }
+    #[cold]
+    fn mismatch(&self, expected: fn() -> TypeName) -> Error {
+        Error::Downcast { expected: expected(), found: self.0.name() }
     }
 }
 impl Distance for AnyDistance {

@@ -3,6 +3,7 @@
 use std::{
     any::{Any, TypeId},
     fmt,
+    mem::ManuallyDrop,
     ops::Range,
     sync::Arc,
 };
@@ -21,11 +22,17 @@ trait ErasedValue: Any + Send + Sync {
     fn append(&mut self, chunk: AnyChunk<'_>) -> Result<()>;
     fn copy(&self) -> Arc<dyn ErasedValue>;
     fn empty(&self) -> Arc<dyn ErasedValue>;
-    /// Move the value into `place`, which must be an empty `Option` of the value's type.
-    fn move_to(self: Arc<Self>, place: &mut dyn Any);
+    /// Move the value into `place`, which must be an empty [`Place`] for the value's type. The
+    /// caller must not use `self` afterwards.
+    fn move_to(&mut self, place: &mut dyn Any);
+    /// Copy the value into `place`, which must be an empty [`Place`] for the value's type.
+    fn copy_to(&self, place: &mut dyn Any);
     fn bind(&self, turn: &Turn) -> AnyValue;
     fn apart(&self) -> Option<(AnyValue, AnyValue)>;
 }
+/// A place for a value that is moved out of its erased form. After a panic, nothing drops the value
+/// in a place. So the compiler writes no code for this case, which would be compiled for each type.
+type Place<T> = ManuallyDrop<Option<T>>;
 fn new_buffer<T: Carrier>() -> Arc<dyn ErasedValue> {
     Arc::new(T::buffer())
 }
@@ -53,14 +60,14 @@ impl<T: Carrier> ErasedValue for T {
     fn empty(&self) -> Arc<dyn ErasedValue> {
         new_buffer::<T>()
     }
-    fn move_to(mut self: Arc<Self>, place: &mut dyn Any) {
+    fn move_to(&mut self, place: &mut dyn Any) {
         if let Some(place) = place.downcast_mut() {
-            // If the value has one owner, the value is moved out. If the value has several owners,
-            // a copy is moved out.
-            *place = Some(match Arc::get_mut(&mut self) {
-                Some(value) => value.take(),
-                None => (*self).clone(),
-            });
+            *place = Place::new(Some(self.take()));
+        }
+    }
+    fn copy_to(&self, place: &mut dyn Any) {
+        if let Some(place) = place.downcast_mut() {
+            *place = Place::new(Some(self.clone()));
         }
     }
     fn bind(&self, turn: &Turn) -> AnyValue {
@@ -122,11 +129,13 @@ impl AnyValue {
     }
     /// Move the value out of a `Result`, and recover its type.
     pub(crate) fn downcast_result<T: Carrier>(value: Result<Self>) -> Result<T> {
-        let mut place: Option<T> = None;
-        let moved = move_value(value, TypeId::of::<T>(), &mut place, T::type_name);
-        match place {
-            Some(value) => Ok(value),
-            None => Err(moved.err().unwrap_or_else(mixed_up)),
+        let mut place: Place<T> = const { Place::new(None) };
+        match move_value(value, TypeId::of::<T>, &mut place, T::type_name) {
+            Ok(()) => match Place::into_inner(place) {
+                Some(value) => Ok(value),
+                None => Err(mixed_up()),
+            },
+            Err(error) => Err(error),
         }
     }
     /// Erase the type of the value inside a `Result`.
@@ -179,21 +188,26 @@ impl AnyValue {
         Error::Downcast { expected, found: self.inner_type() }
     }
 }
-/// Move a value into `place`, an empty `Option` of the type with the identity `id`. Return an error
-/// if the value has another type.
+/// Move a value into `place`, an empty [`Place`] for the type with the identity `id`. Return an
+/// error if the value has another type.
 fn move_value(
     value: Result<AnyValue>,
-    id: TypeId,
+    id: fn() -> TypeId,
     place: &mut dyn Any,
     expected: fn() -> TypeName,
 ) -> Result<()> {
     let value = value?;
     if let Some(place) = place.downcast_mut() {
-        *place = Some(value);
+        *place = Place::new(Some(value));
         return Ok(());
     }
     match value.0 {
-        Some(inner) if (*inner).type_id() == id => inner.move_to(place),
+        // If the value has one owner, the value is moved out. If the value has several owners, a
+        // copy is moved out.
+        Some(mut inner) if (*inner).type_id() == id() => match Arc::get_mut(&mut inner) {
+            Some(value) => value.move_to(place),
+            None => inner.copy_to(place),
+        },
         other => return Err(AnyValue(other).another(expected())),
     }
     Ok(())
@@ -333,64 +347,4 @@ impl Carrier for AnyValue {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shows_the_type_and_never_the_content() {
-        assert_eq!(format!("{:?}", AnyValue::new(vec![41, 42])), "AnyValue(Vec<i32>)");
-    }
-    #[test]
-    fn comes_back_with_its_type_only() {
-        let value = AnyValue::new(vec![1.5]);
-        assert_eq!(value.downcast_ref::<Vec<f64>>().unwrap(), &[1.5]);
-        assert_eq!(value.clone().downcast::<Vec<f64>>().unwrap(), [1.5]);
-        let error = value.downcast::<Vec<i32>>().unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "expected a value of type Vec<i32>, found one of type Vec<f64>"
-        );
-    }
-    #[test]
-    fn changes_in_place_with_its_type_only() {
-        let mut value = AnyValue::new(vec![1.5]);
-        let shared = value.clone();
-        value.downcast_mut::<Vec<f64>>().unwrap().push(2.5);
-        assert_eq!(value.downcast_ref::<Vec<f64>>().unwrap(), &[1.5, 2.5]);
-        assert_eq!(shared.downcast_ref::<Vec<f64>>().unwrap(), &[1.5]);
-        assert_eq!(value.downcast_mut::<Vec<i32>>().unwrap_err().kind(), "FailedCast");
-        assert!(AnyValue::buffer().downcast_mut::<Vec<i32>>().is_err());
-    }
-    #[test]
-    fn erasing_twice_is_erasing_once() {
-        let value = AnyValue::new(AnyValue::new(1_u8));
-        assert_eq!(value.inner_type().to_string(), "u8");
-        assert_eq!(value.downcast_ref::<AnyValue>().unwrap().downcast_ref::<u8>().unwrap(), &1);
-        assert_eq!(value.downcast::<AnyValue>().unwrap().downcast::<u8>().unwrap(), 1);
-    }
-    #[test]
-    fn a_pair_comes_apart_whatever_its_types() {
-        let (left, right) = AnyValue::new((0.5, 7_u8)).pair().unwrap();
-        assert_eq!(left.downcast::<f64>().unwrap(), 0.5);
-        assert_eq!(right.downcast::<u8>().unwrap(), 7);
-        let nested = AnyValue::new((1, (2, 3))).pair().unwrap().1;
-        assert_eq!(nested.pair().unwrap().0.downcast::<i32>().unwrap(), 2);
-        assert!(AnyValue::new(vec![1, 2]).pair().is_none() && AnyValue::buffer().pair().is_none());
-    }
-    #[test]
-    fn a_shared_buffer_is_copied_before_it_changes() {
-        let mut value = AnyValue::new(vec![1, 2]);
-        let shared = value.clone();
-        value.reset();
-        assert_eq!(shared.downcast_ref::<Vec<i32>>().unwrap(), &[1, 2]);
-        value.append_rows(shared.chunk().narrow(1..2));
-        assert_eq!(value.downcast_ref::<Vec<i32>>().unwrap(), &[2]);
-    }
-    #[test]
-    fn a_buffer_takes_the_type_and_only_the_rows_of_a_chunk() {
-        let value = AnyValue::new(vec![1, 2, 3]);
-        let mut buffer = AnyValue::buffer();
-        buffer.append_rows(value.chunk().narrow(1..2));
-        assert_eq!(buffer.downcast_ref::<Vec<i32>>().unwrap(), &[2]);
-    }
-}
+mod tests;

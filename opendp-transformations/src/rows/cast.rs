@@ -1,11 +1,11 @@
 //! Casts each record to another type, or to null.
 
 use opendp_core::{
-    Atom, AtomDomain, DatasetMetric, Function, MetricOn, OptionDomain, Result, Space,
+    Atom, AtomDomain, DatasetMetric, Function, MetricOn, OptionDomain, Result, Rows, Space,
     Transformation, VectorDomain,
 };
 
-use crate::rows::each::{call, each_of};
+use crate::rows::each::call;
 use crate::rows::round_cast::{RoundCast, casts};
 
 /// Cast each record to another type, or to null when the cast has no result.
@@ -60,14 +60,14 @@ where
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<TIA>>>,
     M: MetricOn<VectorDomain<OptionDomain<AtomDomain<TOA>>>>,
 {
-    each_of(input, present_values, cast)
+    Transformation::each(input, present_values, cast)
 }
 fn present_values<T: Atom>() -> OptionDomain<AtomDomain<T>> {
     OptionDomain::new(AtomDomain::non_nan())
 }
 fn cast<I: Atom, O: Atom + RoundCast<I>>() -> Function<Vec<I>, Vec<Option<O>>> {
     let label = call("cast", []);
-    Function::rows(casts).labelled(label)
+    Function::rows_static(const { &Rows::new(casts) }).labelled(label)
 }
 
 register! {

@@ -1,11 +1,11 @@
 //! Casts each record to another type, or to the default value of this type.
 
 use opendp_core::{
-    Atom, AtomDomain, DatasetMetric, Function, MetricOn, Result, Space, Transformation,
+    Atom, AtomDomain, DatasetMetric, Function, MetricOn, Result, Rows, Space, Transformation,
     VectorDomain,
 };
 
-use crate::rows::each::{call, each_of};
+use crate::rows::each::call;
 use crate::rows::round_cast::{RoundCast, defaults};
 
 /// Cast each record to another type, or to the default value of this type when the cast has no
@@ -53,11 +53,11 @@ where
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<TIA>>>,
     M: MetricOn<VectorDomain<AtomDomain<TOA>>>,
 {
-    each_of(input, AtomDomain::default, cast_default)
+    Transformation::each(input, AtomDomain::default, cast_default)
 }
 fn cast_default<I: Atom, O: Atom + RoundCast<I>>() -> Function<Vec<I>, Vec<O>> {
     let label = call("cast_default", []);
-    Function::rows(defaults).labelled(label)
+    Function::rows_static(const { &Rows::new(defaults) }).labelled(label)
 }
 
 register! {
