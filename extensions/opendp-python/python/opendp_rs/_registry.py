@@ -6,7 +6,7 @@ from . import _native
 from ._errors import OpenDPError, in_python, of
 from ._partial import Partial, as_space
 from ._spaces import check_loss, plain_loss
-from ._types import default_types, float_types, is_type, type_name
+from ._types import default_types, float_types, inferring, is_type, type_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # Importing these modules takes longer than importing the library.
@@ -175,20 +175,50 @@ def _argument(parameter: dict[str, Any] | None, value: Any, given: dict[str, Any
     return value
 
 
+class _Plan:
+    """What a call needs to know about its constructor. A plan is made at the first call."""
+
+    def __init__(self, family: dict[str, Any], partial: bool) -> None:
+        self.name = family["name"]
+        self.names = list(signature(family, partial).parameters)
+        self.spaces = _spaces(family)
+        self.parameters = {parameter["name"]: parameter for parameter in family["parameters"]}
+        self.inferring = inferring(family)
+        self.generics = {generic["name"] for generic in family["generics"]}
+        # If one of these arguments is None, the constructor uses its default.
+        self.optional = self.generics | {
+            name for name, of_it in self.parameters.items() if of_it["default"] is not None
+        }
+        self.has_output = any(
+            generic["name"] == "TO" and generic["types"] != ["AnyValue"]
+            for generic in family["generics"]
+        )
+
+
+_PLANS: dict[tuple[str, bool], _Plan] = {}
+
+
+def _plan(name: str, partial: bool) -> _Plan:
+    key = (name, partial)
+    if key not in _PLANS:
+        _PLANS[key] = _Plan(describe(name), partial)
+    return _PLANS[key]
+
+
 def _gather(
-    family: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any], partial: bool
+    constructor: str, args: tuple[Any, ...], kwargs: dict[str, Any], partial: bool
 ) -> dict[str, Any]:
     """Assign the arguments of a call to the names of the registered parameters."""
-    names = list(signature(family, partial).parameters)
-    if len(args) > len(names):
-        found = f"too many arguments: expected at most {len(names)}, found {len(args)}"
-        raise of("Argument", f"argument `{family['name']}`: {found}")
-    given = dict(zip(names, args))
+    plan = _plan(constructor, partial)
+    if len(args) > len(plan.names):
+        found = f"too many arguments: expected at most {len(plan.names)}, found {len(args)}"
+        raise of("Argument", f"argument `{plan.name}`: {found}")
+    given = dict(zip(plan.names, args))
     for name, value in kwargs.items():
         if name in given:
             raise of("Argument", f"argument `{name}`: given twice")
         given[name] = value
-    for name in _spaces(family):
+    for name in plan.spaces:
         domain, metric = given.pop(f"{name}_domain", None), given.pop(f"{name}_metric", None)
         if domain is None and metric is None:
             continue
@@ -203,25 +233,22 @@ def _gather(
             )
         given[name] = space
     given = {name: _plain(name, value) for name, value in given.items()}
-    parameters = {parameter["name"]: parameter for parameter in family["parameters"]}
-    optional = {name for name, of_it in parameters.items() if of_it["default"] is not None}
-    generics = {generic["name"] for generic in family["generics"]}
-    converted = float_types(family, given) | default_types(family["name"], generics, given)
+    converted = float_types(plan.inferring, given)
+    converted |= default_types(plan.name, plan.generics, given)
     for name, value in given.items():
-        if value is None and (name in optional or name in generics):
+        if value is None and name in plan.optional:
             continue
         converted[name] = value
     for name, value in converted.items():
-        _check(name, parameters.get(name), value)
+        _check(name, plan.parameters.get(name), value)
     first = {name: _argument(None, value, {}) for name, value in converted.items()}
-    result = {name: _argument(parameters.get(name), value, first) for name, value in first.items()}
+    result = {
+        name: _argument(plan.parameters.get(name), value, first) for name, value in first.items()
+    }
     # If `TO` is not a type parameter of the constructor, it is the return type of a Python
     # function. The conversion of this function has used `TO`, so leave it out here.
-    if "TO" in result and not any(
-        generic["name"] == "TO" and generic["types"] != ["AnyValue"]
-        for generic in family["generics"]
-    ):
-        result.pop("TO")
+    if not plan.has_output:
+        result.pop("TO", None)
     return result
 
 
@@ -297,7 +324,7 @@ def function(attribute: str, prefix: str = "") -> Any:
         return None
 
     def make(*args: Any, **kwargs: Any) -> Any:
-        return _make(name, _gather(describe(name), args, kwargs, False))
+        return _make(name, _gather(name, args, kwargs, False))
 
     if not attribute.startswith("then_"):
         return _document(make, attribute, name, False)
@@ -305,7 +332,7 @@ def function(attribute: str, prefix: str = "") -> Any:
         return _document(make, attribute, name, False)
 
     def then(*args: Any, **kwargs: Any) -> Partial:
-        given = _gather(describe(name), args, kwargs, True)
+        given = _gather(name, args, kwargs, True)
         make = lambda space: _make(name, {**given, "input": space})  # noqa: E731
         return Partial(attribute, make, [(name, given)])
 
