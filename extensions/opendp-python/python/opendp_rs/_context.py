@@ -284,6 +284,10 @@ class Query:
             raise AttributeError(reason.replace("`then_", "`"))
 
         def append(*args: Any, **kwargs: Any) -> Query:
+            known = _registry.find(f"then_{name}") or ""
+            if self._make is not None and _registry.takes_space(known):
+                reason = f"`then_{name}` cannot follow a value of type Measurement"
+                raise of("Argument", f"argument `>>`: {reason}; put it before the noise")
             open_at = self._open(name, args, kwargs) if self._make is None else None
             if open_at is None:
                 return self.__rshift__(then(*args, **kwargs))

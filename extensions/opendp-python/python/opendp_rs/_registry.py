@@ -75,6 +75,11 @@ def _spaces(family: dict[str, Any]) -> list[str]:
     ]
 
 
+def takes_space(name: str) -> bool:
+    """Return whether a constructor takes an input space, which the left operand of ``>>`` gives."""
+    return "input" in _spaces(describe(name))
+
+
 def signature(family: dict[str, Any], partial: bool = False) -> inspect.Signature:
     """Return the Python signature of a constructor."""
     key = (family["name"], partial)
@@ -180,6 +185,7 @@ class _Plan:
 
     def __init__(self, family: dict[str, Any], partial: bool) -> None:
         self.name = family["name"]
+        self.partial = partial
         self.names = list(signature(family, partial).parameters)
         self.spaces = _spaces(family)
         self.parameters = {parameter["name"]: parameter for parameter in family["parameters"]}
@@ -189,12 +195,18 @@ class _Plan:
         self.optional = self.generics | {
             name for name, of_it in self.parameters.items() if of_it["default"] is not None
         }
+        own = {name for name in self.parameters if not (partial and name == "input")}
+        self.required = [name for name in self.parameters if name in own - self.optional]
+        self.known = {*self.names, *own, *self.generics}
+        if any(of_it["types"][0] == "AnyFunction" for of_it in self.parameters.values()):
+            self.known.add("TO")
         self.has_output = any(
             generic["name"] == "TO" and generic["types"] != ["AnyValue"]
             for generic in family["generics"]
         )
 
 
+_PARTS = (_native.Domain, _native.Metric)
 _PLANS: dict[tuple[str, bool], _Plan] = {}
 
 
@@ -217,6 +229,8 @@ def _gather(
     for name, value in kwargs.items():
         if name in given:
             raise of("Argument", f"argument `{name}`: given twice")
+        if name not in plan.known:
+            raise of("Argument", f"argument `{name}`: {_unknown(plan, name)}")
         given[name] = value
     for name in plan.spaces:
         domain, metric = given.pop(f"{name}_domain", None), given.pop(f"{name}_metric", None)
@@ -226,12 +240,22 @@ def _gather(
         if space is None:
             if isinstance(domain, _native.Domain) and metric is None:
                 raise of("Argument", f"argument `{name}_metric`: missing, expected a metric")
+            described = isinstance(domain, _PARTS) or isinstance(metric, _PARTS)
             raise of(
                 "Argument",
                 f"argument `{name}_domain`: expected a domain, and then a metric as "
-                f"`{name}_metric`, found {_kind(domain)} and {_kind(metric)}",
+                f"`{name}_metric`, found {_kind(domain)} and {_kind(metric)}"
+                f"{'' if described else _in_chain(plan, name)}",
             )
         given[name] = space
+    for name in plan.required:
+        if name in plan.spaces and name not in given:
+            reason = f"missing, expected a domain, and then a metric as `{name}_metric`"
+            raise of("Argument", f"argument `{name}_domain`: {reason}{_in_chain(plan, name)}")
+        if plan.partial and name not in given:
+            example = f"`{_then(plan.name)}({name}=...)`"
+            form = _form(plan.parameters[name]["types"])
+            raise of("Argument", f"argument `{name}`: missing{form}; write {example}")
     given = {name: _plain(name, value) for name, value in given.items()}
     converted = float_types(plan.inferring, given)
     converted |= default_types(plan.name, plan.generics, given)
@@ -250,6 +274,55 @@ def _gather(
     if not plan.has_output:
         result.pop("TO", None)
     return result
+
+
+def _then(name: str) -> str:
+    return f"then_{_last(name).removeprefix('make_')}"
+
+
+def _form(types: list[str]) -> str:
+    """Return the form of the values of a parameter, if its types show it."""
+    forms = {"Bounds<": "a pair [lower, upper]", "Vec<": "a list", "AnyFunction": "a function"}
+    for start, form in forms.items():
+        if all(name.startswith(start) for name in types):
+            return f", expected {form}"
+    return ""
+
+
+def _unknown(plan: _Plan, name: str) -> str:
+    """Say that a constructor has no argument with this name, and which arguments it has."""
+    found = f"unknown argument of `{_then(plan.name) if plan.partial else plan.name}`"
+    if plan.partial and name in ("input", "input_domain", "input_metric"):
+        return f"{found}; the input space is the left operand of `>>`"
+    import difflib
+
+    near = difflib.get_close_matches(name, plan.names, n=1)
+    hint = f" did you mean `{near[0]}`?" if near else ""
+    if name in ("lower", "upper", "min", "max") and "bounds" in plan.names:
+        hint = " write both bounds as the pair `bounds`;"
+    if name in ("budget", "delta", "epsilon", "rho") and "scale" in plan.names:
+        hint = " noise has a `scale`: `dp.binary_search_param` finds it for a loss;"
+    known = ", ".join(f"`{known}`" for known in plan.names)
+    return f"{found};{hint} the known ones are {known}"
+
+
+def _in_chain(plan: _Plan, name: str) -> str:
+    """Show how to give an input space as the left operand of ``>>``."""
+    if name != "input":
+        return ""
+    space = "(domain, metric)"
+    [types, *others] = plan.parameters["input"]["types"]
+    atoms = {"String": "str", "f64": "float", "i32": "int", "bool": "bool"}
+    for rust, python in atoms.items():
+        domains = {
+            f"AtomDomain<{rust}>": f"dp.atom_domain(T={python})",
+            f"VectorDomain<AtomDomain<{rust}>>": f"dp.vector_domain(dp.atom_domain(T={python}))",
+        }
+        for domain, call in domains.items():
+            if not others and types == f"Space<{domain}, SymmetricDistance>":
+                space = f"({call}, dp.symmetric_distance())"
+    step = f"dp.{module_of(plan.name)}{_then(plan.name)}(...)"
+    return f"; or write `{space} >> {step}`"
 
 
 def _kind(value: Any) -> str:
@@ -328,7 +401,7 @@ def function(attribute: str, prefix: str = "") -> Any:
 
     if not attribute.startswith("then_"):
         return _document(make, attribute, name, False)
-    if "input" not in _spaces(describe(name)):
+    if not takes_space(name):
         return _document(make, attribute, name, False)
 
     def then(*args: Any, **kwargs: Any) -> Partial:
