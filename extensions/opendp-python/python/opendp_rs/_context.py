@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 from . import _native, _registry
 from ._cautions import warn
 from ._errors import OpenDPError, of
 from ._ledger import place_of
+from ._measures import below, budget_in, cast
 from ._partial import chain
 from ._search import binary_search_param
 from ._shares import account
@@ -216,36 +215,6 @@ def _space(domain: Any, metric: Any) -> Any:
     return _native.Space(domain, metric)
 
 
-def _cast(measurement: Any, measure: Any, d_mid: Any) -> Any:
-    """Convert a measurement to the measure of a budget."""
-    if not isinstance(measurement, _native.Measurement) or measurement.output_measure == measure:
-        return measurement
-    have, want = measurement.output_measure.type, measure.type
-    given = {"measurement": measurement}
-    if (have, want) == ("MaxDivergence", "Approximate<ZeroConcentratedDivergence>"):
-        return _make("make_approximate", {"measurement": _make("make_pureDP_to_zCDP", given)})
-    if want == f"Approximate<{have}>":
-        return _make("make_approximate", given)
-    if (have, want) == ("MaxDivergence", "ZeroConcentratedDivergence"):
-        return _make("make_pureDP_to_zCDP", given)
-    if "ZeroConcentratedDivergence" in have and want == "Approximate<MaxDivergence>" and d_mid:
-        curve = _make("make_zCDP_to_approxDP", given)
-        return _make("make_fix_delta", {"measurement": curve, "delta": d_mid[1]})
-    advice = "state the budget in the measure of the query, or append other noise"
-    raise of(
-        "MeasureMismatch",
-        f"argument `query`: the loss of the query is in {measurement.output_measure}, and the "
-        f"budget is in {measure}; {advice}",
-    )
-
-
-def _below(loss: Any) -> Any:
-    """Return the next smaller loss, part by part."""
-    if isinstance(loss, tuple):
-        return tuple(_below(part) for part in loss)
-    return math.nextafter(loss, 0.0)
-
-
 def _solve(
     make: Callable[[Any], Any], d_in: Any, d_mid: Any, bounds: tuple[Any, Any] | None, T: Any
 ) -> Any:
@@ -336,7 +305,7 @@ class Query:
     def _candidate(self, d_mid: Any) -> Callable[[Any], Any]:
         make, measure = self._make, self._context._measure
         assert make is not None
-        return lambda value: _cast(make(value), measure, d_mid)
+        return lambda value: cast(make(value), measure, d_mid)
 
     def compositor(
         self,
@@ -344,11 +313,20 @@ class Query:
         split_by_weights: Sequence[float] | None = None,
         d_out: Any = None,
         d_mids: Sequence[Any] | None = None,
+        *,
+        output_measure: Any = None,
+        alpha: float | None = None,
     ) -> Query:
         """Open a context inside this context. Its release is a new :class:`Context`.
 
         The budget of the new context is ``d_out``, or else the share of this query. Steps before
         ``compositor``, such as a clamp, change the data of the new context.
+
+        With ``output_measure``, the new context counts its losses in another measure, such as
+        ``dp.zero_concentrated_divergence()`` in a context with epsilon and delta. Its budget is the
+        largest loss in this measure whose conversion costs at most ``d_out`` or the share. State
+        ``d_mids`` in this measure. If the losses in both measures have a delta, ``alpha`` is the
+        part of delta that the new budget gets, and the conversion uses the rest.
         """
         outer = self._context
         if d_out is not None:
@@ -364,17 +342,19 @@ class Query:
         space = made.output_space if step else made
         d_in = made.map(outer._d_in) if step else outer._d_in
         splits = (split_evenly_over, split_by_weights, d_mids)
-        opens, d_mids = account(space, outer._measure, d_in, loss, splits)
-        whole, share = chain(made, opens), outer._share(self._d_mid)
+        measure = outer._measure if output_measure is None else output_measure
+        budget = budget_in(measure, outer._measure, loss, alpha)
+        opens, d_mids = account(space, measure, d_in, budget, splits)
+        whole, share = cast(chain(made, opens), outer._measure, loss), outer._share(self._d_mid)
         if share is not None and not whole.check(outer._d_in, share):
             # The budget of a filter is the larger of two numbers: the float, and the shortest
             # decimal number that stands for this float. So the budget can exceed the float of the
             # share. Then use the next smaller float as the budget.
-            opens, d_mids = account(space, outer._measure, d_in, _below(loss), splits)
-            whole = chain(made, opens)
+            opens, d_mids = account(space, measure, d_in, below(budget), splits)
+            whole = cast(chain(made, opens), outer._measure, loss)
 
         def wrap(session: Any) -> Context:
-            return Context(session, space, d_in, outer._measure, d_mids, start)
+            return Context(session, space, d_in, measure, d_mids, start)
 
         return Query(outer, whole, None, self._d_mid, wrap)
 
@@ -391,7 +371,7 @@ class Query:
         if not isinstance(self._made, _native.Measurement):
             reason = "expected a measurement; append noise, such as `.laplace()`"
             raise of("Argument", f"argument `query`: {reason}")
-        made = _cast(self._made, context._measure, d_mid)
+        made = cast(self._made, context._measure, d_mid)
         if d_mid is not None and context._d_mids is None and not made.check(context._d_in, d_mid):
             raise of("BudgetExceeded", "the query costs more than the share that it states")
         return made
