@@ -283,3 +283,21 @@ def test_a_part_of_delta_is_kept_when_the_measure_changes():
     no_delta = context(dp.loss_of(epsilon=1.0, delta=0.0), split_evenly_over=1)
     with pytest.raises(dp.ArgumentError, match="the share .* is too small"):
         no_delta.query().compositor(output_measure=ZCDP)
+
+
+@pytest.mark.parametrize("loss", [{"epsilon": 1.0}, {"rho": 0.5}, {"epsilon": 1.0, "delta": 1e-6}])
+def test_a_step_that_needs_a_measure_gets_the_measure_of_the_context(loss):
+    ours = context(dp.loss_of(**loss), split_evenly_over=2)
+    bare = ZCDP if "rho" in loss else dp.max_divergence()
+    quantile = {"candidates": [1, 2, 3], "alpha": 0.5}
+    for name in ("output_measure", None):
+        given = {name: bare} if name else {}
+        median = ours.query().private_quantile(**quantile, **given)
+        assert median.param() == ours.query().private_quantile(bare, **quantile).param()
+    assert median.release() in (0, 1, 2, 3)
+    best = ours.query().quantile_score_candidates([1, 2, 3], 0.5).noisy_max(negate=True)
+    assert best.resolve().output_measure == dp.loss_of(**loss)[0]
+    # A map of one's own is in a measure that only the user knows.
+    own = ours.query().user_measurement(function=len, privacy_map=lambda d_in: 0.1 * d_in)
+    with pytest.raises(dp.OpenDPError):
+        own.release()

@@ -6,7 +6,7 @@ from . import _native, _registry
 from ._cautions import warn
 from ._errors import OpenDPError, of
 from ._ledger import place_of
-from ._measures import below, budget_in, cast
+from ._measures import below, budget_in, cast, without_delta
 from ._partial import chain
 from ._search import binary_search_param
 from ._shares import account
@@ -257,6 +257,7 @@ class Query:
             if self._make is not None and _registry.takes_space(known):
                 reason = f"`then_{name}` cannot follow a value of type Measurement"
                 raise of("Argument", f"argument `>>`: {reason}; put it before the noise")
+            kwargs = self._with_measure(known, args, kwargs)
             open_at = self._open(name, args, kwargs) if self._make is None else None
             if open_at is None:
                 return self.__rshift__(then(*args, **kwargs))
@@ -286,6 +287,23 @@ class Query:
         context = self._context
         is_plain = getattr(other, "input_space", None) == context._space
         return context._space if is_plain and self._made is context._start else self._made
+
+    def _with_measure(
+        self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Add the measure of the context to the arguments of a step that needs a measure.
+
+        If the budget has a delta, use the measure of the losses without delta. If the step accepts
+        every measure, add nothing. The map of such a step is the user's, and the user must know its
+        measure.
+        """
+        given = any(kwargs.get(key) is not None for key in ("output_measure", "MO"))
+        if args or given or not _registry.takes_space(name):
+            return kwargs
+        for parameter in _registry.describe(name)["parameters"]:
+            if parameter["name"] == "output_measure" and parameter["types"] != ["AnyMeasure"]:
+                return {**kwargs, "output_measure": without_delta(self._context._measure)}
+        return kwargs
 
     def _open(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
         """Return the name of the missing parameter of a measurement, if exactly one is missing."""

@@ -6,6 +6,7 @@ import math
 
 from . import _native
 from ._errors import of
+from ._spaces import measure_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # Importing `typing` takes longer than importing the library.
@@ -35,6 +36,13 @@ def cast(measurement: Any, measure: Any, d_mid: Any) -> Any:
         f"argument `query`: the loss of the query is in {measurement.output_measure}, and the "
         f"budget is in {measure}; {advice}",
     )
+
+
+def without_delta(measure: Any) -> Any:
+    """Return the measure ``M`` of the measure ``Approximate<M>``, and any other measure itself."""
+    head = "Approximate<"
+    is_approximate = measure.type.startswith(head)
+    return measure_of(measure.type[len(head) : -1]) if is_approximate else measure
 
 
 def below(loss: Any) -> Any:
