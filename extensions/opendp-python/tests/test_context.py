@@ -301,3 +301,21 @@ def test_a_step_that_needs_a_measure_gets_the_measure_of_the_context(loss):
     own = ours.query().user_measurement(function=len, privacy_map=lambda d_in: 0.1 * d_in)
     with pytest.raises(dp.OpenDPError):
         own.release()
+
+
+def test_a_step_on_narrow_numbers_is_told_that_a_query_reads_wide_ones():
+    ours = context(dp.loss_of(epsilon=1.0), split_evenly_over=1)
+    clamped = ours.query().clamp((0, 3))
+    with pytest.raises(dp.DomainMismatchError) as caught:
+        clamped >> dp.t.make_count(*ROWS)
+    message = str(caught.value)
+    assert 'expected vector_domain(atom_domain(T="i32")), found vector_domain(atom_dom' in message
+    assert 'reads whole numbers as `i64`: make the step with `T="i64"`' in message
+    clamped >> dp.t.make_count(dp.vector_domain(dp.atom_domain((0, 3), T="i64")), ROWS[1])
+    with pytest.raises(dp.DomainMismatchError) as caught:
+        clamped >> dp.t.make_count(dp.vector_domain(dp.atom_domain(T=str)), ROWS[1])
+    assert "i64`" not in str(caught.value)
+    with pytest.raises(dp.DomainMismatchError, match=r'atom_domain\(T="f64", nan=False\)'):
+        floats = dp.vector_domain(dp.atom_domain(T=float, nan=False)), ROWS[1]
+        counts = [space >> dp.t.then_count() >> dp.m.then_laplace(1.0) for space in (ROWS, floats)]
+        dp.c.make_composition(counts)

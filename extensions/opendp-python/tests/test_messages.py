@@ -120,3 +120,6 @@ _NUMBER = dp.atom_domain(T=float, nan=False)
 )
 def test_a_description_is_shown_as_the_call_that_makes_it(made):
     assert eval(repr(made), {name: getattr(dp, name) for name in dir(dp)}) == made
+    text = f"expected {made.to_json()}, found {{\"other\": 1}}"
+    shown = dp._errors.in_python(dp.OpenDPError(text)).message
+    assert shown.startswith(f"expected {made!r}, found ")

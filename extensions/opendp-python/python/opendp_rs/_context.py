@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from . import _native, _registry
 from ._cautions import warn
-from ._errors import OpenDPError, of
+from ._errors import OpenDPError, in_python, of
 from ._ledger import place_of
 from ._measures import below, budget_in, cast, without_delta
 from ._partial import chain
@@ -215,6 +215,19 @@ def _space(domain: Any, metric: Any) -> Any:
     return _native.Space(domain, metric)
 
 
+def _of_wide_rows(left: Any, right: Any) -> str:
+    """Return the advice for a step on other whole numbers than the `i64` of a query."""
+    rows = left.domain if isinstance(left, _native.Space) else left.output_domain
+    wanted = getattr(right, "input_carrier_type", "")
+    narrow = wanted.strip("Vec<>") in ("u8", "u16", "u32", "i8", "i16", "i32")
+    if "i64" not in rows.carrier_type or not narrow:
+        return ""
+    return (
+        "; without `domain`, a context reads whole numbers as `i64`: make the step with "
+        '`T="i64"`, or open the context with `domain`'
+    )
+
+
 def _solve(
     make: Callable[[Any], Any], d_in: Any, d_mid: Any, bounds: tuple[Any, Any] | None, T: Any
 ) -> Any:
@@ -276,7 +289,15 @@ class Query:
         if self._make is not None:
             inner = self._make
             return self._with(lambda value: chain(inner(value), other), f"{self._shown} >> ...")
-        return Query(self._context, chain(self._left(other), other), None, self._d_mid)
+        left = self._left(other)
+        try:
+            made = chain(left, other)
+        except OpenDPError as error:
+            if error.kind == "DomainMismatch":
+                in_python(error).message += _of_wide_rows(left, other)
+                error.args = (error.message,)
+            raise
+        return Query(self._context, made, None, self._d_mid)
 
     def _left(self, other: Any) -> Any:
         """Return the object that `other` follows.
