@@ -86,15 +86,18 @@ def _with_calls(text: str) -> str:
             value, length = json.JSONDecoder().raw_decode(rest)
         except ValueError:
             value, length = None, 2
-        is_description = isinstance(value, dict) and len(value) == 1 and _makes(*value)
-        done += _argument("", value) if is_description else rest[:length]
+        done += _argument("", value) if _describes(value) else rest[:length]
         rest = rest[length:]
     return done + rest
 
 
-def _makes(name: str) -> bool:
-    """Return whether a constructor with this name makes a domain, a metric or a measure."""
-    return name.endswith(("_domain", "_distance", "_divergence")) or name == "approximate"
+def _describes(value: Any) -> bool:
+    """Return whether a value is the document of a domain, a metric or a measure."""
+    if not isinstance(value, dict) or len(value) != 1:
+        return False
+    [(name, given)] = value.items()
+    ends = ("_domain", "_distance", "_divergence")
+    return isinstance(given, dict) and (name.endswith(ends) or name == "approximate")
 
 
 def _call(name: str, given: dict[str, Any]) -> str:
@@ -106,7 +109,7 @@ def _argument(name: str, value: Any) -> str:
     import json
 
     start = f"{name}=" if name else ""
-    if isinstance(value, dict) and len(value) == 1 and _makes(*value):
+    if _describes(value):
         [(maker, given)] = value.items()
         # The argument `atom_domain` of `vector_domain` is shown without its name.
         return f"{'' if name == 'atom_domain' else start}{_call(maker, given)}"
