@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from . import _native, _registry
 from ._cautions import warn
+from ._columns import LAZY, is_lazy
 from ._errors import OpenDPError, in_python, of
 from ._ledger import place_of
 from ._measures import below, budget_in, cast, without_delta
@@ -57,6 +58,7 @@ class Context:
         budget: str | None = None,
         id: str | None = None,
         by: str = "",
+        margins: None = None,
     ) -> Context:
         """Open a context on a data set, with a unit of privacy and a budget.
 
@@ -76,7 +78,14 @@ class Context:
         spent is lost. With ``ledger``, ``domain`` is required. Without ``domain``, an error about
         the type of the data could reveal a fact about the data before the charge. ``by`` is the
         name of the person who asks.
+
+        ``margins`` of OpenDP 0.16 are not supported: ``dp.Study`` answers questions about tables.
         """
+        if margins is not None:
+            reason = "not supported, leave it out; `dp.Study` answers questions about tables"
+            raise of("Argument", f"argument `margins`: {reason}")
+        if is_lazy(data):
+            raise of("Argument", f"argument `data`: {LAZY}")
         place = place_of(ledger, budget, id, by)
         if place is not None and domain is None:
             raise of("Argument", "argument `domain`: with `ledger`, state the domain of the data")
