@@ -1,5 +1,7 @@
 """Names of OpenDP 0.16 that are not registered constructors."""
 
+import re
+
 import pytest
 
 import opendp_rs.prelude as dp
@@ -120,8 +122,16 @@ def test_lazy_frames_and_margins_are_answered_with_advice():
         lambda: dp.Context.compositor(frame, **budget, domain=people),
         lambda: dp.Study(document).ask(frame),
     ):
-        with pytest.raises(dp.ArgumentError, match="data.*pass the result of `.collect\(\)`"):
+        with pytest.raises(dp.ArgumentError, match=r"data.*pass the result of `.collect\(\)`"):
             ask()
     with pytest.raises(dp.ArgumentError, match="`margins`: .* `dp.Study`"):
         dp.Context.compositor([1, 2], **budget, margins=[])
     dp.Context.compositor(frame.collect(), **budget, domain=people)
+
+
+def test_the_help_of_new_queryable_opens_a_conversation():
+    [program] = re.findall(r"```python\n(.*?)```", dp.new_queryable.__doc__, re.DOTALL)
+    names = {"dp": dp}
+    exec(program, names)
+    assert names["counter"](1) == 44
+    assert dp.new_queryable.__doc__.index("In Python") < dp.new_queryable.__doc__.index("Arguments")

@@ -381,10 +381,27 @@ def _make(name: str, given: dict[str, Any]) -> Any:
         raise
 
 
+# What the help in Python says in addition, before the section `Arguments`. The documentation of the
+# registry describes the constructor in Rust.
+_IN_PYTHON = {
+    "new_queryable": """# In Python
+The function `transition(state, question)` takes two arguments, and returns a pair of the next state
+and the answer. Call the result of `new_queryable` with the first state, and not with a question.
+This call opens the queryable, which answers questions:
+```python
+counter = dp.new_queryable(lambda state, question: (state + question, state))(40)
+assert (counter(2), counter(2)) == (40, 42)
+```
+
+""",
+}
+
+
 def _document(function: Any, attribute: str, name: str, partial: bool) -> Any:
     family = describe(name)
     function.__name__ = function.__qualname__ = attribute
-    function.__doc__ = family["documentation"] or None
+    head, arguments, rest = family["documentation"].partition("# Arguments")
+    function.__doc__ = f"{head}{_IN_PYTHON.get(name, '')}{arguments}{rest}" or None
     function.__module__ = "opendp_rs"
     function.__signature__ = signature(family, partial)
     return function
