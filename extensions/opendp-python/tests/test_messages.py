@@ -2,6 +2,8 @@
 
 import datetime
 import pickle
+import threading
+import warnings
 
 import pytest
 
@@ -141,3 +143,22 @@ def test_a_search_warns_only_of_a_distance_that_the_user_states(recwarn):
         with pytest.warns(UserWarning, match="d_in: expected a distance above 0"):
             with pytest.raises(dp.SearchError):
                 dp.binary_search(without_neighbours, bounds, T=float)
+
+
+def test_a_map_outside_of_a_search_warns_while_another_thread_searches():
+    release, warned = TOTAL >> dp.m.then_laplace(10.0), []
+
+    def ask():
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            release.map(0)
+            warned.append(len(caught))
+
+    def searches(d_in):
+        if not warned:
+            thread = threading.Thread(target=ask)
+            thread.start()
+            thread.join()
+        return release.check(d_in, 3.0)
+
+    assert dp.binary_search(searches, T=int) == 3 and warned == [1]

@@ -226,10 +226,10 @@ def _space(domain: Any, metric: Any) -> Any:
 
 def _of_wide_rows(left: Any, right: Any) -> str:
     """Return the advice for a step on other whole numbers than the `i64` of a query."""
-    rows = left.domain if isinstance(left, _native.Space) else left.output_domain
-    wanted = getattr(right, "input_carrier_type", "")
-    narrow = wanted.strip("Vec<>") in ("u8", "u16", "u32", "i8", "i16", "i32")
-    if "i64" not in rows.carrier_type or not narrow:
+    rows = getattr(left, "domain", None) or getattr(left, "output_domain", None)
+    wanted = getattr(right, "input_carrier_type", "").removeprefix("Vec<").removesuffix(">")
+    narrow = wanted in ("u8", "u16", "u32", "i8", "i16", "i32")
+    if rows is None or "i64" not in rows.carrier_type or not narrow:
         return ""
     return (
         "; without `domain`, a context reads whole numbers as `i64`: make the step with "

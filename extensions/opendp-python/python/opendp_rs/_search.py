@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from . import _native
+from ._cautions import SEARCHES
 from ._errors import OpenDPError, of
 from ._spaces import check_loss, plain_loss
 from ._types import type_name
@@ -86,16 +87,16 @@ def _quietly(search: Callable[..., Any], predicate: Callable[[Any], bool], *boun
     condition once more, and show the warning if it comes again. Use the found value, or the upper
     bound if no value is found.
     """
-    import warnings
-
+    outside, error = SEARCHES.set(True), None
     try:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "d_in: ", UserWarning)
-            found = search(predicate, *bounds)
-    except OpenDPError:
-        _fails(predicate, bounds[0][1] if bounds and bounds[0] is not None else 1)
-        raise
+        found = search(predicate, *bounds)
+    except OpenDPError as raised:
+        found, error = bounds[0][1] if bounds and bounds[0] is not None else 1, raised
+    finally:
+        SEARCHES.reset(outside)
     _fails(predicate, found[1] if isinstance(found, tuple) else found)
+    if error is not None:
+        raise error
     return found
 
 
