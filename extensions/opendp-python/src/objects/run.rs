@@ -208,7 +208,7 @@ fn check(made: Constructed, d_in: &Bound<'_, PyAny>, d_out: &Bound<'_, PyAny>) -
 }
 /// Warn if a check found no neighbours at a distance, as the command `opendp` does. Without
 /// neighbours, the loss is 0 even without noise. This loss is correct, but such a release is not
-/// protected. During a search, do not warn: the search also tries values that nobody stated.
+/// protected. During a search, do not warn: a search tries values of its own.
 fn warn(py: Python<'_>, neighbours: Result<()>) -> PyResult<()> {
     let Err(error) = neighbours else { return Ok(()) };
     let searches = py.import("opendp_rs._cautions")?.getattr("SEARCHES")?;
