@@ -1,4 +1,4 @@
-"""Measure the times of releases from Python, in Rust and in OpenDP 0.16, in one process.
+"""Measure times of releases and constructions in Python, Rust and OpenDP 0.16, in one process.
 
     pip install opendp==0.16.0 numpy
     maturin build --release --features example    # adds the release in Rust; then install the wheel
@@ -89,6 +89,19 @@ def scalars() -> dict[str, list[float]]:
     return contest(11, contestants)
 
 
+def constructions() -> dict[str, list[float]]:
+    """Time the construction of one step, and of a chain of three steps."""
+    code = compile(CHAIN, "chain", "eval")
+    contestants: dict[str, Callable[[], float]] = {}
+    for name, dp in {"Python": ours, "OpenDP 0.16": theirs}.items():
+        space = dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float)
+        step = lambda dp=dp, space=space: dp.m.make_laplace(*space, 1.0)  # noqa: E731
+        chain = lambda dp=dp: eval(code, {"dp": dp})  # noqa: E731
+        contestants[f"{name}, one step"] = timed(step, 1_000)
+        contestants[f"{name}, chain"] = timed(chain, 100)
+    return contest(11, contestants)
+
+
 def imports() -> dict[str, list[float]]:
     """Time imports in new processes, and the runs of these processes from start to end."""
 
@@ -116,7 +129,12 @@ def main() -> None:
     theirs.enable_features("contrib", "idealized-numerics")
     data = numpy.random.default_rng(1).normal(5.0, 4.0, ROWS)
     load = os.getloadavg()[0]
-    works = {f"sum of {ROWS} floats": sums(data), "one number": scalars(), "imports": imports()}
+    works = {
+        f"sum of {ROWS} floats": sums(data),
+        "one number": scalars(),
+        "construction": constructions(),
+        "imports": imports(),
+    }
     if "--json" in sys.argv:
         medians = {w: {n: statistics.median(t) for n, t in ts.items()} for w, ts in works.items()}
         print(json.dumps({"load": load, "seconds": medians}))

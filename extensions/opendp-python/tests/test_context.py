@@ -238,3 +238,84 @@ def test_contexts_and_queries_show_their_state():
     assert repr(query.laplace()).endswith(">> then_laplace(scale=?); not released)")
     ours = context(dp.loss_of(epsilon=1.0))
     assert "share 0.5" in repr(ours.query(epsilon=0.5)) and "budget: 1.0 in" in repr(ours)
+
+
+ZCDP = dp.zero_concentrated_divergence()
+
+
+@pytest.mark.parametrize("splits", [{"split_evenly_over": 2}, {}])
+def test_a_context_inside_a_context_counts_in_another_measure(splits):
+    outer = context(dp.loss_of(epsilon=3.0, delta=1e-6), split_evenly_over=3)
+    query = outer.query().compositor(output_measure=ZCDP, **splits)
+    assert query.resolve().check(1, (1.0, 1e-6 / 3))
+    inner = query.release()
+    if splits:
+        # The value of OpenDP 0.16.
+        assert inner.query().count().gaussian().param() == pytest.approx(6.714738742264488)
+        inner.query().count().gaussian().release()
+        assert len(inner.remaining_privacy_loss()) == 1
+    else:
+        inner.query(rho=0.01).count().gaussian().release()
+        assert inner.remaining_privacy_loss() == pytest.approx(2 * 0.0110894948819 - 0.01)
+        with pytest.raises(dp.BudgetExceededError):
+            inner.query(rho=0.02).count().gaussian().release()
+    assert len(outer.remaining_privacy_loss()) == 2
+
+
+def test_a_part_of_delta_is_kept_when_the_measure_changes():
+    outer = context(dp.loss_of(epsilon=1.0, delta=1e-6), split_evenly_over=1)
+    approximate = dp.approximate(ZCDP)
+    for alpha in (None, 1.0, "0.5", float("nan")):
+        with pytest.raises(dp.ArgumentError, match="`alpha`: expected a number from 0 to below 1"):
+            outer.query().compositor(output_measure=approximate, alpha=alpha)
+    with pytest.raises(dp.ArgumentError, match="leave `alpha` out"):
+        outer.query().compositor(output_measure=ZCDP, alpha=0.5)
+    for wrong in (dp.renyi_divergence(), dp.smoothed_max_divergence()):
+        with pytest.raises(dp.MeasureMismatchError, match="`output_measure`: .* convert to approx"):
+            outer.query().compositor(output_measure=wrong)
+    with pytest.raises(dp.ArgumentError, match="`output_measure`: expected a measure"):
+        outer.query().compositor(output_measure="ZeroConcentratedDivergence")
+    d_mids = {"split_evenly_over": 2}
+    query = outer.query().compositor(output_measure=approximate, alpha=0.5, **d_mids)
+    assert query.resolve().check(1, (1.0, 1e-6))
+    [(rho, delta), _] = query.release().remaining_privacy_loss()
+    assert delta == pytest.approx(2.5e-7, rel=1e-12) and 0.0 < rho < 0.02
+    no_delta = context(dp.loss_of(epsilon=1.0, delta=0.0), split_evenly_over=1)
+    with pytest.raises(dp.ArgumentError, match="the share .* is too small"):
+        no_delta.query().compositor(output_measure=ZCDP)
+
+
+@pytest.mark.parametrize("loss", [{"epsilon": 1.0}, {"rho": 0.5}, {"epsilon": 1.0, "delta": 1e-6}])
+def test_a_step_that_needs_a_measure_gets_the_measure_of_the_context(loss):
+    ours = context(dp.loss_of(**loss), split_evenly_over=2)
+    bare = ZCDP if "rho" in loss else dp.max_divergence()
+    quantile = {"candidates": [1, 2, 3], "alpha": 0.5}
+    for name in ("output_measure", None):
+        given = {name: bare} if name else {}
+        median = ours.query().private_quantile(**quantile, **given)
+        assert median.param() == ours.query().private_quantile(bare, **quantile).param()
+    assert median.release() in (0, 1, 2, 3)
+    best = ours.query().quantile_score_candidates([1, 2, 3], 0.5).noisy_max(negate=True)
+    assert best.resolve().output_measure == dp.loss_of(**loss)[0]
+    # A map of one's own is in a measure that only the user knows.
+    own = ours.query().user_measurement(function=len, privacy_map=lambda d_in: 0.1 * d_in)
+    with pytest.raises(dp.OpenDPError):
+        own.release()
+
+
+def test_a_step_on_narrow_numbers_is_told_that_a_query_reads_wide_ones():
+    ours = context(dp.loss_of(epsilon=1.0), split_evenly_over=1)
+    clamped = ours.query().clamp((0, 3))
+    with pytest.raises(dp.DomainMismatchError) as caught:
+        clamped >> dp.t.make_count(*ROWS)
+    message = str(caught.value)
+    assert 'expected vector_domain(atom_domain(T="i32")), found vector_domain(atom_dom' in message
+    assert 'reads whole numbers as `i64`: make the step with `T="i64"`' in message
+    clamped >> dp.t.make_count(dp.vector_domain(dp.atom_domain((0, 3), T="i64")), ROWS[1])
+    with pytest.raises(dp.DomainMismatchError) as caught:
+        clamped >> dp.t.make_count(dp.vector_domain(dp.atom_domain(T=str)), ROWS[1])
+    assert "i64`" not in str(caught.value)
+    with pytest.raises(dp.DomainMismatchError, match=r'atom_domain\(T="f64", nan=False\)'):
+        floats = dp.vector_domain(dp.atom_domain(T=float, nan=False)), ROWS[1]
+        counts = [space >> dp.t.then_count() >> dp.m.then_laplace(1.0) for space in (ROWS, floats)]
+        dp.c.make_composition(counts)

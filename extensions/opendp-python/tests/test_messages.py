@@ -2,6 +2,8 @@
 
 import datetime
 import pickle
+import threading
+import warnings
 
 import pytest
 
@@ -120,3 +122,43 @@ _NUMBER = dp.atom_domain(T=float, nan=False)
 )
 def test_a_description_is_shown_as_the_call_that_makes_it(made):
     assert eval(repr(made), {name: getattr(dp, name) for name in dir(dp)}) == made
+    text = f"expected {made.to_json()}, found {{\"other\": 1}}"
+    shown = dp._errors.in_python(dp.OpenDPError(text)).message
+    assert shown.startswith(f"expected {made!r}, found ")
+
+
+def test_a_search_warns_only_of_a_distance_that_the_user_states(recwarn):
+    release = TOTAL >> dp.m.then_laplace(10.0)
+    assert dp.binary_search(lambda d_in: release.check(d_in, 3.0), T=int) == 3
+    assert dp.binary_search(lambda d_in: release.map(d_in) <= 3.0, bounds=(0, 100)) == 3
+    assert dp.exponential_bounds_search(lambda d_in: release.check(d_in, 3.0), T=int)[1] >= 3
+    assert not recwarn.list
+    # If every value gives the warning, the distance is the user's.
+    def without_neighbours(scale):
+        return (TOTAL >> dp.m.then_laplace(scale)).check(0, 1.0)
+
+    with pytest.warns(UserWarning, match="d_in: expected a distance above 0"):
+        dp.binary_search(lambda scale: scale >= 2.0 and without_neighbours(scale), (0.0, 9.0))
+    for bounds in ((0.0, 9.0), None):
+        with pytest.warns(UserWarning, match="d_in: expected a distance above 0"):
+            with pytest.raises(dp.SearchError):
+                dp.binary_search(without_neighbours, bounds, T=float)
+
+
+def test_a_map_outside_of_a_search_warns_while_another_thread_searches():
+    release, warned = TOTAL >> dp.m.then_laplace(10.0), []
+
+    def ask():
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            release.map(0)
+            warned.append(len(caught))
+
+    def searches(d_in):
+        if not warned:
+            thread = threading.Thread(target=ask)
+            thread.start()
+            thread.join()
+        return release.check(d_in, 3.0)
+
+    assert dp.binary_search(searches, T=int) == 3 and warned == [1]

@@ -1,5 +1,7 @@
 """Names of OpenDP 0.16 that are not registered constructors."""
 
+import re
+
 import pytest
 
 import opendp_rs.prelude as dp
@@ -95,3 +97,41 @@ def test_randomized_bits_are_counted():
             dp.m.debias_randomized_response_bitvec(answers, f)
     with pytest.raises(dp.ArgumentError, match="`answers`"):
         dp.m.debias_randomized_response_bitvec(["1", "11"], 0.5)
+
+
+def test_names_that_are_left_out_point_to_others():
+    for name in ("polars", "len", "margins", "numpy", "register", "RuntimeType"):
+        assert not hasattr(dp, name) and name not in dir(dp)
+    with pytest.raises(AttributeError, match="no `polars`: `dp.Study` answers"):
+        dp.polars
+    with pytest.raises(AttributeError, match="no `register`: .* `query >> measurement`"):
+        dp.register
+
+
+def test_lazy_frames_and_margins_are_answered_with_advice():
+    polars = pytest.importorskip("polars")
+    frame = polars.LazyFrame({"a": [1, 2]})
+    people = dp.dataframe_domain(["a"], [dp.atom_domain(T="i64")])
+    budget = {"privacy_unit": dp.unit_of(contributions=1), "privacy_loss": dp.loss_of(epsilon=1.0)}
+    document = {
+        "context": {"unit": {"person": 1}, "budget": {"epsilon": 1.0}, "columns": {}},
+        "questions": [{"count": {}}],
+    }
+    for ask in (
+        lambda: dp.Context.compositor(frame, **budget),
+        lambda: dp.Context.compositor(frame, **budget, domain=people),
+        lambda: dp.Study(document).ask(frame),
+    ):
+        with pytest.raises(dp.ArgumentError, match=r"data.*pass the result of `.collect\(\)`"):
+            ask()
+    with pytest.raises(dp.ArgumentError, match="`margins`: .* `dp.Study`"):
+        dp.Context.compositor([1, 2], **budget, margins=[])
+    dp.Context.compositor(frame.collect(), **budget, domain=people)
+
+
+def test_the_help_of_new_queryable_opens_a_conversation():
+    [program] = re.findall(r"```python\n(.*?)```", dp.new_queryable.__doc__, re.DOTALL)
+    names = {"dp": dp}
+    exec(program, names)
+    assert names["counter"](1) == 44
+    assert dp.new_queryable.__doc__.index("In Python") < dp.new_queryable.__doc__.index("Arguments")

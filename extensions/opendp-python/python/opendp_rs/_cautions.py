@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextvars import ContextVar
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # Importing `typing` takes longer than importing the library.
     from typing import Any
@@ -12,6 +14,9 @@ LARGE_DELTA = 1e-3
 """The smallest delta that gives a warning, if the number of people is not known."""
 LARGEST_DELTA = 1e-2
 """The smallest delta that gives a warning for every number of people."""
+
+SEARCHES = ContextVar("SEARCHES", default=False)
+"""Whether a search runs. During a search, maps do not warn about distances without neighbours."""
 
 
 def warn(measure: Any, loss: Any, size: int | None) -> None:

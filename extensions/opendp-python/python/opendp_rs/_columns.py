@@ -50,12 +50,23 @@ def as_columns(value: Any) -> dict[Any, Any]:
     return {name: _cells(column) for name, column in _columns_of(value)}
 
 
+def is_lazy(value: Any) -> bool:
+    """Return whether a value is a lazy frame of Polars, which has no rows yet."""
+    kind = type(value)
+    return kind.__name__ == "LazyFrame" and kind.__module__.partition(".")[0] == "polars"
+
+
+LAZY = "expected a table, found a LazyFrame, which has no rows yet; pass the result of `.collect()`"
+
+
 def columns_by_name(value: Any, names: list[str]) -> dict[str, Any]:
     """Return the named columns of a table. No cell is read.
 
     Tables are the same as in :func:`as_columns`. The text of an exception states what is wrong with
     the table, and contains no cell.
     """
+    if is_lazy(value):
+        raise TypeError(LAZY)
     try:
         columns = dict(_columns_of(value))
     except TypeError as error:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 from . import _native, _registry
 from ._cautions import warn
-from ._errors import OpenDPError, of
+from ._columns import LAZY, is_lazy
+from ._errors import OpenDPError, in_python, of
 from ._ledger import place_of
+from ._measures import below, budget_in, cast, without_delta
 from ._partial import chain
 from ._search import binary_search_param
 from ._shares import account
@@ -58,6 +58,7 @@ class Context:
         budget: str | None = None,
         id: str | None = None,
         by: str = "",
+        margins: None = None,
     ) -> Context:
         """Open a context on a data set, with a unit of privacy and a budget.
 
@@ -77,7 +78,14 @@ class Context:
         spent is lost. With ``ledger``, ``domain`` is required. Without ``domain``, an error about
         the type of the data could reveal a fact about the data before the charge. ``by`` is the
         name of the person who asks.
+
+        ``margins`` of OpenDP 0.16 are not supported: ``dp.Study`` answers questions about tables.
         """
+        if margins is not None:
+            reason = "not supported, leave it out; `dp.Study` answers questions about tables"
+            raise of("Argument", f"argument `margins`: {reason}")
+        if is_lazy(data):
+            raise of("Argument", f"argument `data`: {LAZY}")
         place = place_of(ledger, budget, id, by)
         if place is not None and domain is None:
             raise of("Argument", "argument `domain`: with `ledger`, state the domain of the data")
@@ -216,34 +224,17 @@ def _space(domain: Any, metric: Any) -> Any:
     return _native.Space(domain, metric)
 
 
-def _cast(measurement: Any, measure: Any, d_mid: Any) -> Any:
-    """Convert a measurement to the measure of a budget."""
-    if not isinstance(measurement, _native.Measurement) or measurement.output_measure == measure:
-        return measurement
-    have, want = measurement.output_measure.type, measure.type
-    given = {"measurement": measurement}
-    if (have, want) == ("MaxDivergence", "Approximate<ZeroConcentratedDivergence>"):
-        return _make("make_approximate", {"measurement": _make("make_pureDP_to_zCDP", given)})
-    if want == f"Approximate<{have}>":
-        return _make("make_approximate", given)
-    if (have, want) == ("MaxDivergence", "ZeroConcentratedDivergence"):
-        return _make("make_pureDP_to_zCDP", given)
-    if "ZeroConcentratedDivergence" in have and want == "Approximate<MaxDivergence>" and d_mid:
-        curve = _make("make_zCDP_to_approxDP", given)
-        return _make("make_fix_delta", {"measurement": curve, "delta": d_mid[1]})
-    advice = "state the budget in the measure of the query, or append other noise"
-    raise of(
-        "MeasureMismatch",
-        f"argument `query`: the loss of the query is in {measurement.output_measure}, and the "
-        f"budget is in {measure}; {advice}",
+def _of_wide_rows(left: Any, right: Any) -> str:
+    """Return the advice for a step on other whole numbers than the `i64` of a query."""
+    rows = getattr(left, "domain", None) or getattr(left, "output_domain", None)
+    wanted = getattr(right, "input_carrier_type", "").removeprefix("Vec<").removesuffix(">")
+    narrow = wanted in ("u8", "u16", "u32", "i8", "i16", "i32")
+    if rows is None or "i64" not in rows.carrier_type or not narrow:
+        return ""
+    return (
+        "; without `domain`, a context reads whole numbers as `i64`: make the step with "
+        '`T="i64"`, or open the context with `domain`'
     )
-
-
-def _below(loss: Any) -> Any:
-    """Return the next smaller loss, part by part."""
-    if isinstance(loss, tuple):
-        return tuple(_below(part) for part in loss)
-    return math.nextafter(loss, 0.0)
 
 
 def _solve(
@@ -284,6 +275,11 @@ class Query:
             raise AttributeError(reason.replace("`then_", "`"))
 
         def append(*args: Any, **kwargs: Any) -> Query:
+            known = _registry.find(f"then_{name}") or ""
+            if self._make is not None and _registry.takes_space(known):
+                reason = f"`then_{name}` cannot follow a value of type Measurement"
+                raise of("Argument", f"argument `>>`: {reason}; put it before the noise")
+            kwargs = self._with_measure(known, args, kwargs)
             open_at = self._open(name, args, kwargs) if self._make is None else None
             if open_at is None:
                 return self.__rshift__(then(*args, **kwargs))
@@ -302,7 +298,15 @@ class Query:
         if self._make is not None:
             inner = self._make
             return self._with(lambda value: chain(inner(value), other), f"{self._shown} >> ...")
-        return Query(self._context, chain(self._left(other), other), None, self._d_mid)
+        left = self._left(other)
+        try:
+            made = chain(left, other)
+        except OpenDPError as error:
+            if error.kind == "DomainMismatch":
+                in_python(error).message += _of_wide_rows(left, other)
+                error.args = (error.message,)
+            raise
+        return Query(self._context, made, None, self._d_mid)
 
     def _left(self, other: Any) -> Any:
         """Return the object that `other` follows.
@@ -313,6 +317,23 @@ class Query:
         context = self._context
         is_plain = getattr(other, "input_space", None) == context._space
         return context._space if is_plain and self._made is context._start else self._made
+
+    def _with_measure(
+        self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Add the measure of the context to the arguments of a step that needs a measure.
+
+        If the budget has a delta, use the measure of the losses without delta. If the step accepts
+        every measure, add nothing. The map of such a step is the user's, and the user must know its
+        measure.
+        """
+        given = any(kwargs.get(key) is not None for key in ("output_measure", "MO"))
+        if args or given or not _registry.takes_space(name):
+            return kwargs
+        for parameter in _registry.describe(name)["parameters"]:
+            if parameter["name"] == "output_measure" and parameter["types"] != ["AnyMeasure"]:
+                return {**kwargs, "output_measure": without_delta(self._context._measure)}
+        return kwargs
 
     def _open(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
         """Return the name of the missing parameter of a measurement, if exactly one is missing."""
@@ -332,7 +353,7 @@ class Query:
     def _candidate(self, d_mid: Any) -> Callable[[Any], Any]:
         make, measure = self._make, self._context._measure
         assert make is not None
-        return lambda value: _cast(make(value), measure, d_mid)
+        return lambda value: cast(make(value), measure, d_mid)
 
     def compositor(
         self,
@@ -340,11 +361,20 @@ class Query:
         split_by_weights: Sequence[float] | None = None,
         d_out: Any = None,
         d_mids: Sequence[Any] | None = None,
+        *,
+        output_measure: Any = None,
+        alpha: float | None = None,
     ) -> Query:
         """Open a context inside this context. Its release is a new :class:`Context`.
 
         The budget of the new context is ``d_out``, or else the share of this query. Steps before
         ``compositor``, such as a clamp, change the data of the new context.
+
+        With ``output_measure``, the new context counts its losses in another measure, such as
+        ``dp.zero_concentrated_divergence()`` in a context with epsilon and delta. Its budget is the
+        largest loss in this measure whose conversion costs at most ``d_out`` or the share. State
+        ``d_mids`` in this measure. If the losses in both measures have a delta, ``alpha`` is the
+        part of delta that the new budget gets, and the conversion uses the rest.
         """
         outer = self._context
         if d_out is not None:
@@ -360,17 +390,19 @@ class Query:
         space = made.output_space if step else made
         d_in = made.map(outer._d_in) if step else outer._d_in
         splits = (split_evenly_over, split_by_weights, d_mids)
-        opens, d_mids = account(space, outer._measure, d_in, loss, splits)
-        whole, share = chain(made, opens), outer._share(self._d_mid)
+        measure = outer._measure if output_measure is None else output_measure
+        budget = budget_in(measure, outer._measure, loss, alpha)
+        opens, d_mids = account(space, measure, d_in, budget, splits)
+        whole, share = cast(chain(made, opens), outer._measure, loss), outer._share(self._d_mid)
         if share is not None and not whole.check(outer._d_in, share):
             # The budget of a filter is the larger of two numbers: the float, and the shortest
             # decimal number that stands for this float. So the budget can exceed the float of the
             # share. Then use the next smaller float as the budget.
-            opens, d_mids = account(space, outer._measure, d_in, _below(loss), splits)
-            whole = chain(made, opens)
+            opens, d_mids = account(space, measure, d_in, below(budget), splits)
+            whole = cast(chain(made, opens), outer._measure, loss)
 
         def wrap(session: Any) -> Context:
-            return Context(session, space, d_in, outer._measure, d_mids, start)
+            return Context(session, space, d_in, measure, d_mids, start)
 
         return Query(outer, whole, None, self._d_mid, wrap)
 
@@ -387,7 +419,7 @@ class Query:
         if not isinstance(self._made, _native.Measurement):
             reason = "expected a measurement; append noise, such as `.laplace()`"
             raise of("Argument", f"argument `query`: {reason}")
-        made = _cast(self._made, context._measure, d_mid)
+        made = cast(self._made, context._measure, d_mid)
         if d_mid is not None and context._d_mids is None and not made.check(context._d_in, d_mid):
             raise of("BudgetExceeded", "the query costs more than the share that it states")
         return made

@@ -6,7 +6,7 @@ from . import _native
 from ._errors import OpenDPError, in_python, of
 from ._partial import Partial, as_space
 from ._spaces import check_loss, plain_loss
-from ._types import default_types, float_types, is_type, type_name
+from ._types import default_types, float_types, inferring, is_type, type_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # Importing these modules takes longer than importing the library.
@@ -73,6 +73,11 @@ def _spaces(family: dict[str, Any]) -> list[str]:
         for parameter in family["parameters"]
         if all(name.startswith("Space<") for name in parameter["types"])
     ]
+
+
+def takes_space(name: str) -> bool:
+    """Return whether a constructor takes an input space, which the left operand of ``>>`` gives."""
+    return "input" in _spaces(describe(name))
 
 
 def signature(family: dict[str, Any], partial: bool = False) -> inspect.Signature:
@@ -175,20 +180,59 @@ def _argument(parameter: dict[str, Any] | None, value: Any, given: dict[str, Any
     return value
 
 
+class _Plan:
+    """What a call needs to know about its constructor. A plan is made at the first call."""
+
+    def __init__(self, family: dict[str, Any], partial: bool) -> None:
+        self.name = family["name"]
+        self.partial = partial
+        self.names = list(signature(family, partial).parameters)
+        self.spaces = _spaces(family)
+        self.parameters = {parameter["name"]: parameter for parameter in family["parameters"]}
+        self.inferring = inferring(family)
+        self.generics = {generic["name"] for generic in family["generics"]}
+        # If one of these arguments is None, the constructor uses its default.
+        self.optional = self.generics | {
+            name for name, of_it in self.parameters.items() if of_it["default"] is not None
+        }
+        own = {name for name in self.parameters if not (partial and name == "input")}
+        self.required = [name for name in self.parameters if name in own - self.optional]
+        self.known = {*self.names, *own, *self.generics}
+        if any(of_it["types"][0] == "AnyFunction" for of_it in self.parameters.values()):
+            self.known.add("TO")
+        self.has_output = any(
+            generic["name"] == "TO" and generic["types"] != ["AnyValue"]
+            for generic in family["generics"]
+        )
+
+
+_PARTS = (_native.Domain, _native.Metric)
+_PLANS: dict[tuple[str, bool], _Plan] = {}
+
+
+def _plan(name: str, partial: bool) -> _Plan:
+    key = (name, partial)
+    if key not in _PLANS:
+        _PLANS[key] = _Plan(describe(name), partial)
+    return _PLANS[key]
+
+
 def _gather(
-    family: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any], partial: bool
+    constructor: str, args: tuple[Any, ...], kwargs: dict[str, Any], partial: bool
 ) -> dict[str, Any]:
     """Assign the arguments of a call to the names of the registered parameters."""
-    names = list(signature(family, partial).parameters)
-    if len(args) > len(names):
-        found = f"too many arguments: expected at most {len(names)}, found {len(args)}"
-        raise of("Argument", f"argument `{family['name']}`: {found}")
-    given = dict(zip(names, args))
+    plan = _plan(constructor, partial)
+    if len(args) > len(plan.names):
+        found = f"too many arguments: expected at most {len(plan.names)}, found {len(args)}"
+        raise of("Argument", f"argument `{plan.name}`: {found}")
+    given = dict(zip(plan.names, args))
     for name, value in kwargs.items():
         if name in given:
             raise of("Argument", f"argument `{name}`: given twice")
+        if name not in plan.known:
+            raise of("Argument", f"argument `{name}`: {_unknown(plan, name)}")
         given[name] = value
-    for name in _spaces(family):
+    for name in plan.spaces:
         domain, metric = given.pop(f"{name}_domain", None), given.pop(f"{name}_metric", None)
         if domain is None and metric is None:
             continue
@@ -196,33 +240,89 @@ def _gather(
         if space is None:
             if isinstance(domain, _native.Domain) and metric is None:
                 raise of("Argument", f"argument `{name}_metric`: missing, expected a metric")
+            described = isinstance(domain, _PARTS) or isinstance(metric, _PARTS)
             raise of(
                 "Argument",
                 f"argument `{name}_domain`: expected a domain, and then a metric as "
-                f"`{name}_metric`, found {_kind(domain)} and {_kind(metric)}",
+                f"`{name}_metric`, found {_kind(domain)} and {_kind(metric)}"
+                f"{'' if described else _in_chain(plan, name)}",
             )
         given[name] = space
+    for name in plan.required:
+        if name in plan.spaces and name not in given:
+            reason = f"missing, expected a domain, and then a metric as `{name}_metric`"
+            raise of("Argument", f"argument `{name}_domain`: {reason}{_in_chain(plan, name)}")
+        if plan.partial and name not in given:
+            example = f"`{_then(plan.name)}({name}=...)`"
+            form = _form(plan.parameters[name]["types"])
+            raise of("Argument", f"argument `{name}`: missing{form}; write {example}")
     given = {name: _plain(name, value) for name, value in given.items()}
-    parameters = {parameter["name"]: parameter for parameter in family["parameters"]}
-    optional = {name for name, of_it in parameters.items() if of_it["default"] is not None}
-    generics = {generic["name"] for generic in family["generics"]}
-    converted = float_types(family, given) | default_types(family["name"], generics, given)
+    converted = float_types(plan.inferring, given)
+    converted |= default_types(plan.name, plan.generics, given)
     for name, value in given.items():
-        if value is None and (name in optional or name in generics):
+        if value is None and name in plan.optional:
             continue
         converted[name] = value
     for name, value in converted.items():
-        _check(name, parameters.get(name), value)
+        _check(name, plan.parameters.get(name), value)
     first = {name: _argument(None, value, {}) for name, value in converted.items()}
-    result = {name: _argument(parameters.get(name), value, first) for name, value in first.items()}
+    result = {
+        name: _argument(plan.parameters.get(name), value, first) for name, value in first.items()
+    }
     # If `TO` is not a type parameter of the constructor, it is the return type of a Python
     # function. The conversion of this function has used `TO`, so leave it out here.
-    if "TO" in result and not any(
-        generic["name"] == "TO" and generic["types"] != ["AnyValue"]
-        for generic in family["generics"]
-    ):
-        result.pop("TO")
+    if not plan.has_output:
+        result.pop("TO", None)
     return result
+
+
+def _then(name: str) -> str:
+    return f"then_{_last(name).removeprefix('make_')}"
+
+
+def _form(types: list[str]) -> str:
+    """Return the form of the values of a parameter, if its types show it."""
+    forms = {"Bounds<": "a pair [lower, upper]", "Vec<": "a list", "AnyFunction": "a function"}
+    for start, form in forms.items():
+        if all(name.startswith(start) for name in types):
+            return f", expected {form}"
+    return ""
+
+
+def _unknown(plan: _Plan, name: str) -> str:
+    """Say that a constructor has no argument with this name, and which arguments it has."""
+    found = f"unknown argument of `{_then(plan.name) if plan.partial else plan.name}`"
+    if plan.partial and name in ("input", "input_domain", "input_metric"):
+        return f"{found}; the input space is the left operand of `>>`"
+    import difflib
+
+    near = difflib.get_close_matches(name, plan.names, n=1)
+    hint = f" did you mean `{near[0]}`?" if near else ""
+    if name in ("lower", "upper", "min", "max") and "bounds" in plan.names:
+        hint = " write both bounds as the pair `bounds`;"
+    if name in ("budget", "delta", "epsilon", "rho") and "scale" in plan.names:
+        hint = " noise has a `scale`: `dp.binary_search_param` finds it for a loss;"
+    known = ", ".join(f"`{known}`" for known in plan.names)
+    return f"{found};{hint} the known ones are {known}"
+
+
+def _in_chain(plan: _Plan, name: str) -> str:
+    """Show how to give an input space as the left operand of ``>>``."""
+    if name != "input":
+        return ""
+    space = "(domain, metric)"
+    [types, *others] = plan.parameters["input"]["types"]
+    atoms = {"String": "str", "f64": "float", "i32": "int", "bool": "bool"}
+    for rust, python in atoms.items():
+        domains = {
+            f"AtomDomain<{rust}>": f"dp.atom_domain(T={python})",
+            f"VectorDomain<AtomDomain<{rust}>>": f"dp.vector_domain(dp.atom_domain(T={python}))",
+        }
+        for domain, call in domains.items():
+            if not others and types == f"Space<{domain}, SymmetricDistance>":
+                space = f"({call}, dp.symmetric_distance())"
+    step = f"dp.{module_of(plan.name)}{_then(plan.name)}(...)"
+    return f"; or write `{space} >> {step}`"
 
 
 def _kind(value: Any) -> str:
@@ -281,10 +381,27 @@ def _make(name: str, given: dict[str, Any]) -> Any:
         raise
 
 
+# What the help in Python says in addition, before the section `Arguments`. The documentation of the
+# registry describes the constructor in Rust.
+_IN_PYTHON = {
+    "new_queryable": """# In Python
+The function `transition(state, question)` takes two arguments, and returns a pair of the next state
+and the answer. Call the result of `new_queryable` with the first state, and not with a question.
+This call opens the queryable, which answers questions:
+```python
+counter = dp.new_queryable(lambda state, question: (state + question, state))(40)
+assert (counter(2), counter(2)) == (40, 42)
+```
+
+""",
+}
+
+
 def _document(function: Any, attribute: str, name: str, partial: bool) -> Any:
     family = describe(name)
     function.__name__ = function.__qualname__ = attribute
-    function.__doc__ = family["documentation"] or None
+    head, arguments, rest = family["documentation"].partition("# Arguments")
+    function.__doc__ = f"{head}{_IN_PYTHON.get(name, '')}{arguments}{rest}" or None
     function.__module__ = "opendp_rs"
     function.__signature__ = signature(family, partial)
     return function
@@ -297,15 +414,15 @@ def function(attribute: str, prefix: str = "") -> Any:
         return None
 
     def make(*args: Any, **kwargs: Any) -> Any:
-        return _make(name, _gather(describe(name), args, kwargs, False))
+        return _make(name, _gather(name, args, kwargs, False))
 
     if not attribute.startswith("then_"):
         return _document(make, attribute, name, False)
-    if "input" not in _spaces(describe(name)):
+    if not takes_space(name):
         return _document(make, attribute, name, False)
 
     def then(*args: Any, **kwargs: Any) -> Partial:
-        given = _gather(describe(name), args, kwargs, True)
+        given = _gather(name, args, kwargs, True)
         make = lambda space: _make(name, {**given, "input": space})  # noqa: E731
         return Partial(attribute, make, [(name, given)])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from . import _native
+from ._cautions import SEARCHES
 from ._errors import OpenDPError, of
 from ._spaces import check_loss, plain_loss
 from ._types import type_name
@@ -68,14 +69,35 @@ def binary_search(
     bounds = _both(bounds)
     if _is_float(predicate, bounds, T):
         pair = None if bounds is None else (float(bounds[0]), float(bounds[1]))
-        found: Any = _native.search_float(predicate, pair)
+        found: Any = _quietly(_native.search_float, predicate, pair)
         below: Any = math.nextafter(found, -math.inf)
     else:
-        found = _native.search_int(predicate, bounds)
+        found = _quietly(_native.search_int, predicate, bounds)
         below = found - 1
     if not return_sign:
         return found
     return found, 1 if _fails(predicate, below) else -1
+
+
+def _quietly(search: Callable[..., Any], predicate: Callable[[Any], bool], *bounds: Any) -> Any:
+    """Search without the warnings about distances at which there are no neighbours.
+
+    A search for a distance tries the distance 0 itself. In a search for a scale, the user states
+    the distance, and the condition gives the warning at every value. So after the search, call the
+    condition once more, and show the warning if it comes again. Use the found value, or the upper
+    bound if no value is found.
+    """
+    outside, error = SEARCHES.set(True), None
+    try:
+        found = search(predicate, *bounds)
+    except OpenDPError as raised:
+        found, error = bounds[0][1] if bounds and bounds[0] is not None else 1, raised
+    finally:
+        SEARCHES.reset(outside)
+    _fails(predicate, found[1] if isinstance(found, tuple) else found)
+    if error is not None:
+        raise error
+    return found
 
 
 def _fails(predicate: Callable[[Any], bool], value: Any) -> bool:
@@ -88,9 +110,8 @@ def _fails(predicate: Callable[[Any], bool], value: Any) -> bool:
 
 def exponential_bounds_search(predicate: Callable[[Any], bool], T: Any = None) -> Any:
     """Find two values between which a condition changes."""
-    if _is_float(predicate, None, T):
-        return _native.bounds_float(predicate)
-    return _native.bounds_int(predicate)
+    search = _native.bounds_float if _is_float(predicate, None, T) else _native.bounds_int
+    return _quietly(search, predicate)
 
 
 def binary_search_param(

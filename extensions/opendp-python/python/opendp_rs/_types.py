@@ -146,44 +146,54 @@ def default_types(name: str, generics: set[str], given: dict[str, Any]) -> dict[
 _PLACES = "{} Vec<{}> Bounds<{}> Option<{}> Option<Vec<{}>> Option<Bounds<{}>>".split()
 
 
-def float_types(family: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+def inferring(family: dict[str, Any]) -> list[tuple[str, str, list[str]]]:
+    """Return the parameters of a constructor from whose floats a type argument can be inferred.
+
+    An entry has the name of the parameter, the name of the type argument, and the types that the
+    type argument can have. If a constructor has an input space, the space determines the types
+    whose names do not begin with ``TO``.
+    """
+    has_input = any(parameter["name"] == "input" for parameter in family["parameters"])
+    generics = [
+        (generic, [{place.format(name) for name in generic["types"]} for place in _PLACES])
+        for generic in family["generics"]
+        if len(generic["types"]) > 1 and (generic["name"].startswith("TO") or not has_input)
+    ]
+    found = []
+    for parameter in family["parameters"]:
+        types = set(parameter["types"])
+        fitting = [generic for generic, places in generics if types in places]
+        if len(fitting) == 1:
+            found.append((parameter["name"], fitting[0]["name"], fitting[0]["types"]))
+    return found
+
+
+def float_types(
+    inferring: list[tuple[str, str, list[str]]], given: dict[str, Any]
+) -> dict[str, Any]:
     """Return the type arguments that floats among the arguments imply.
 
     In JSON, a whole float such as ``10.0`` also fits an integer type. In Python, a float stays a
-    float. If a constructor has an input space, the space determines the types whose names do not
-    begin with ``TO``. Replace each column without a numeric type in ``given`` by a list, because
-    an iterator can be read only once.
+    float. Replace each column without a numeric type in ``given`` by a list, because an iterator
+    can be read only once. The function :func:`inferring` returns the first argument.
     """
-    has_input = any(parameter["name"] == "input" for parameter in family["parameters"])
     implied = {}
-    for parameter in family["parameters"]:
-        name = parameter["name"]
-        fitting = [
-            generic
-            for generic in family["generics"]
-            if any(_fills(place, generic["types"], parameter["types"]) for place in _PLACES)
-            and (generic["name"].startswith("TO") or not has_input)
-        ]
-        if len(fitting) != 1 or given.get(fitting[0]["name"]) is not None:
+    for name, generic, known in inferring:
+        if given.get(generic) is not None:
             continue
-        [generic] = fitting
         if name in given:
             given[name] = _listed(name, given[name])
         found = _float_of(given.get(name))
         if found is None:
             continue
-        types = [known for known in (found, "f64", "f32") if known in generic["types"]]
+        types = [type for type in (found, "f64", "f32") if type in known]
         if not types:
             from ._errors import of
 
             reason = "expected whole numbers, texts or booleans, found a float; write 1, not 1.0"
             raise of("Argument", f"argument `{name}`: {reason}")
-        implied[generic["name"]] = types[0]
+        implied[generic] = types[0]
     return implied
-
-
-def _fills(place: str, generic: list[str], types: list[str]) -> bool:
-    return len(generic) > 1 and {place.format(name) for name in generic} == set(types)
 
 
 def _dtype(value: Any) -> str:

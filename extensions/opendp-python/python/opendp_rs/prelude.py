@@ -111,12 +111,28 @@ def names() -> list[str]:
     return list(_registry.KINDS)
 
 
+_TABLES = "`dp.Study` answers questions about tables"
+# Names of OpenDP 0.16 that are left out, and what to use instead.
+_LEFT_OUT = {
+    "polars": _TABLES,
+    "len": _TABLES,
+    "margins": _TABLES,
+    "Margin": _TABLES,
+    "numpy": "describe values of other packages with `dp.user_domain`",
+    "register": "append a measurement of your own to a query, as in `query >> measurement`",
+    "PartialChain": "`dp.binary_search_param` finds the value of a parameter",
+    "RuntimeType": 'a type is a name, such as `"Vec<i32>"`',
+}
+
 _get, _names = _registry.module(_registry.at_top, "`opendp_rs.prelude`")
 
 
 def __getattr__(attribute: str) -> _Any:
     if attribute in _registry.PREFIXES:
         return _of_prefix(attribute)
+    if attribute in _LEFT_OUT:
+        reason = f"`opendp_rs.prelude` has no `{attribute}`: {_LEFT_OUT[attribute]}"
+        raise AttributeError(reason)
     return _get(attribute)
 
 

@@ -233,9 +233,13 @@ fn check(made: Constructed, d_in: &Bound<'_, PyAny>, d_out: &Bound<'_, PyAny>) -
 }
 /// Warn if a check found no neighbours at a distance, as the command `opendp` does. Without
 /// neighbours, the loss is 0 even without noise. This loss is correct, but such a release is not
-/// protected.
+/// protected. During a search, do not warn: a search tries values of its own.
 fn warn(py: Python<'_>, neighbours: Result<()>) -> PyResult<()> {
     let Err(error) = neighbours else { return Ok(()) };
+    let searches = py.import("opendp_rs._cautions")?.getattr("SEARCHES")?;
+    if searches.call_method0("get")?.is_truthy()? {
+        return Ok(());
+    }
     let text = CString::new(error.to_string()).unwrap_or_default();
     PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1)
 }
