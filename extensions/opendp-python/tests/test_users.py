@@ -313,3 +313,26 @@ def test_categories_of_floats_are_refused_where_no_type_of_floats_fits():
     with pytest.raises(dp.ArgumentError, match="`categories`: .* found a float; write 1, not 1.0"):
         dp.m.make_randomized_response([1.0, 2.0], 0.75)
     assert dp.m.make_randomized_response([1, 2], 0.75).input_carrier_type == "i32"
+
+
+def test_one_answer_of_one_person_needs_no_rows():
+    """The discrete distance fits every domain, so programs of local privacy work."""
+    bit = dp.atom_domain(T=bool), dp.discrete_distance()
+    session = dp.c.make_fully_adaptive_composition(*bit, dp.max_divergence())(True)
+    for _ in range(2):
+        assert session(dp.m.make_randomized_response_bool(prob=0.6)) in (True, False)
+    assert session.privacy_loss(1) == pytest.approx(2 * math.log(1.5))
+    text = dp.atom_domain(T=str), dp.discrete_distance()
+    user = dp.m.make_user_measurement(*text, dp.max_divergence(), lambda x: x, lambda d: float(d))
+    assert user.map(1) == 1.0 and user("a") == "a"
+    with pytest.raises(dp.OpenDPError, match="choose another metric"):
+        dp.m.make_user_measurement(
+            dp.atom_domain(T=str), dp.symmetric_distance(), dp.max_divergence(), str, float
+        )
+
+
+def test_a_selection_reads_integer_scores(ints):
+    count = ints >> dp.t.then_count() >> dp.m.then_laplace(1.0)
+    chosen = dp.c.make_select_private_candidate(dp.c.make_composition([count, count]), 0.1, 1.0)
+    assert chosen.map(1) == pytest.approx(4.0)
+    assert chosen([1] * 30)[0] >= 1

@@ -21,6 +21,7 @@ from ._native import (
     Odometer,
     OdometerQueryable,
     PrivacyProfile,
+    RenyiCurve,
     Queryable,
     Space,
     Transformation,
