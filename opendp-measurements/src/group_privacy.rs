@@ -73,12 +73,12 @@ pub use path::PathMetric;
 /// `P_0(S) <= e^(k epsilon) P_k(S) + delta (1 + ... + e^((k - 1) epsilon))`.
 ///
 /// *Profiles.* The argument for approximate losses also holds with a different epsilon for each
-/// step. The epsilon of a step can also be negative. For a step with the epsilon `-h`, where `h >
-/// 0`, apply the profile at `h` to the complement of `S`. The result is `P_0(S) <= e^-h P_1(S) + 1
-/// - e^-h (1 - delta(h))`. Every choice of epsilons with a sum of at most epsilon gives a bound.
-/// The search for a good choice of epsilons affects only how tight the bound is. (The smallest of
-/// these bounds comes from the trade-off curve `f` of a step: the function `1 - f` is applied `k`
-/// times. See Dong, Roth, Su 2022, on group privacy.)
+/// step. The epsilon of a step can also be negative. For a step with the epsilon `-h`, where
+/// `h > 0`, apply the profile at `h` to the complement of `S`. The result is
+/// `P_0(S) <= e^-h P_1(S) + 1 - e^-h (1 - delta(h))`. Every choice of epsilons with a sum of at
+/// most epsilon gives a bound. The search for a good choice of epsilons affects only how tight the
+/// bound is. (The smallest of these bounds comes from the trade-off curve `f` of a step: the
+/// function `1 - f` is applied `k` times. See Dong, Roth, Su 2022, on group privacy.)
 ///
 /// *Renyi.* Let `s_i = k a (a - 1) / (k (a - 1) + i)`. These numbers decrease from `s_0 = a` to
 /// `s_k = a - 1`. Let `t_i = s_i - s_(i+1)`. The numbers `t_0, ..., t_(k - 1)` add up to 1. Let

@@ -276,7 +276,6 @@ impl Parts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metric::Metric as _;
     use crate::{AtomDomain, DiscreteDistance, Named, TypeName};
 
     /// A metric whose check panics.

@@ -87,18 +87,18 @@ pub use parts::Parts;
 /// each `j`, take the worst loss of the first `i - 1` parts and `d - j` changed rows, and compose
 /// this loss with `map_i(j)`. Each composition is rounded up.
 ///
-/// The map uses two upper bounds if the search is too long. At most `min(k, d_in)` parts have `d_i
-/// > 0`. For each such part, `d_i = d(x_i, y_i)` is at most `d_in`, so the loss of the part is at
-/// most `map_i(d_in)`. This proves the first bound. For the second bound, let `m(d)` be the largest
-/// of `map_i(1), ..., map_i(d)` over all parts. Larger maps or more parts do not make the worst
-/// composition smaller. So the loss is at most the worst loss of `d_in` parts with the map `m`.
-/// This worst loss is `U(d_in)`. Here, `U(d)` is the maximum of `m(d)` and of all compositions of
-/// `U(d - j)` and `m(j)` with `0 < j < d`. The number `j` is the number of changed rows in the last
-/// part. If losses add up, divide the numbers from 1 to `d_in` into intervals `[a, b]` with `b <=
-/// 257 a / 256`. If `d_i` is in `[a, b]`, then `x_i` and `y_i` are at distance at most `b`. So the
-/// loss of this part is at most `map_i(b) <= (map_i(b) / a) d_i <= r d_i`. Here, `r` is the largest
-/// value of `map_i(b) / a` over all intervals and parts. The sum of these losses is at most `r
-/// d_in`. Quotients and products are rounded up.
+/// The map uses two upper bounds if the search is too long. At most `min(k, d_in)` parts have
+/// `d_i > 0`. For each such part, `d_i = d(x_i, y_i)` is at most `d_in`, so the loss of the part is
+/// at most `map_i(d_in)`. This proves the first bound. For the second bound, let `m(d)` be the
+/// largest of `map_i(1), ..., map_i(d)` over all parts. Larger maps or more parts do not make the
+/// worst composition smaller. So the loss is at most the worst loss of `d_in` parts with the map
+/// `m`. This worst loss is `U(d_in)`. Here, `U(d)` is the maximum of `m(d)` and of all compositions
+/// of `U(d - j)` and `m(j)` with `0 < j < d`. The number `j` is the number of changed rows in the
+/// last part. If losses add up, divide the numbers from 1 to `d_in` into intervals `[a, b]` with
+/// `b <= 257 a / 256`. If `d_i` is in `[a, b]`, then `x_i` and `y_i` are at distance at most `b`.
+/// So the loss of this part is at most `map_i(b) <= (map_i(b) / a) d_i <= r d_i`. Here, `r` is the
+/// largest value of `map_i(b) / a` over all intervals and parts. The sum of these losses is at most
+/// `r d_in`. Quotients and products are rounded up.
 ///
 /// # Errors
 /// * `MakeMeasurement` when there are no measurements, or when their number differs from the number
