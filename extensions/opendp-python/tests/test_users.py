@@ -327,7 +327,7 @@ def test_one_answer_of_one_person_needs_no_rows():
     assert user.map(1) == 1.0 and user("a") == "a"
     with pytest.raises(dp.OpenDPError, match="choose another metric"):
         dp.m.make_user_measurement(
-            dp.atom_domain(T=str), dp.symmetric_distance(), dp.max_divergence(), str, float
+            bit[0], dp.symmetric_distance(), dp.max_divergence(), lambda x: x, lambda d: 1.0
         )
 
 

@@ -114,6 +114,7 @@ from ._native import (
     Odometer as Odometer,
     OdometerQueryable as OdometerQueryable,
     PrivacyProfile as PrivacyProfile,
+    RenyiCurve as RenyiCurve,
     Queryable as Queryable,
     Space as Space,
     Transformation as Transformation,
