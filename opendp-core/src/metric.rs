@@ -52,7 +52,8 @@ pub trait Metric: Named + Clone + PartialEq + Debug + Send + Sync {
 ///
 /// The domain is a type parameter of this trait. So another crate can implement the trait for its
 /// own metrics with the domains of this crate. Another crate can also implement the trait for the
-/// metrics of this crate with its own domains.
+/// metrics of this crate with its own domains. `UserDistance` and `DiscreteDistance` already
+/// measure every domain.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not measure distances on `{D}`",
     note = "to let your own metric measure this domain, write `impl MetricOn<{D}> for {Self}`"

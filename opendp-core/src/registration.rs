@@ -46,6 +46,8 @@ pub enum Registrations {
     Each(&'static [Registrations]),
 }
 inventory::collect!(Registrations);
+// A registration that is written by hand can be submitted alone.
+inventory::collect!(Registration);
 impl Registrations {
     fn add_to(&'static self, all: &mut Vec<&'static Registration>) {
         match self {
@@ -219,7 +221,7 @@ pub struct Origin {
 impl Registration {
     /// Iterate over all registrations linked into this program, in no particular order.
     pub fn all() -> impl Iterator<Item = &'static Registration> {
-        let mut all = Vec::new();
+        let mut all: Vec<_> = inventory::iter::<Registration>.into_iter().collect();
         for registrations in inventory::iter::<Registrations> {
             registrations.add_to(&mut all);
         }

@@ -94,6 +94,7 @@ impl Changes {
 ///
 /// A panic in a function of the C ABI ends the process, so such a function never unwinds. The
 /// callers, which are compiled for many types, need no code that drops their values after a panic.
+/// So a `Clone` or a `Default` of a metric, and a `Clone` of a key, must not panic.
 #[allow(improper_ctypes_definitions, reason = "no C code calls it")]
 pub(crate) extern "C" fn one_in_one<M: DatasetMetric, T: Tally>(
     input: &dyn Input<M>,

@@ -3,7 +3,7 @@
 use std::{any::Any, marker::PhantomData, sync::Arc};
 
 use crate::erased::{AnyChunk, AnyValue, mixed_up};
-use crate::{Carrier, Error, Result, TypeName};
+use crate::{Carrier, Result, TypeName};
 
 /// The definition of a stage, shared by all runs. Code that uses a `RowsStage` is compiled once for
 /// all types of rows. Only the implementation of [`Append`] depends on the types of the rows.
@@ -68,18 +68,14 @@ where
         {
             return (self.0)(rows, out);
         }
-        unfit(chunk, I::type_name)
+        unfit(chunk, I::view(chunk).is_some(), I::type_name)
     }
 }
-/// Return the error for a chunk that is not of the type `expected`. If the chunk is of this type,
-/// the output buffer has the wrong type.
+/// Return the error for a chunk that is not of the type `expected`. If `seen` is `true`, the chunk
+/// is of this type, and the output buffer has the wrong type.
 #[cold]
-fn unfit(chunk: AnyChunk<'_>, expected: fn() -> TypeName) -> Result<()> {
-    let another = chunk.another(expected);
-    Err(match &another {
-        Error::Downcast { expected, found } if expected == found => mixed_up(),
-        _ => another,
-    })
+fn unfit(chunk: AnyChunk<'_>, seen: bool, expected: fn() -> TypeName) -> Result<()> {
+    Err(if seen { mixed_up() } else { chunk.another(expected) })
 }
 
 /// A single stage. If `empty` has a value, the output starts as this value, which has no rows.

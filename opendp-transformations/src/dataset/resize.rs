@@ -108,32 +108,40 @@ where
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
     MO: DatasetMetric + Default + MetricOn<VectorDomain<AtomDomain<T>>>,
 {
-    if size == 0 {
-        return Err(Error::MakeTransformation("size: expected at least 1, found 0".into()));
-    }
-    if !input.domain().element().member(&constant) {
-        return Err(Error::MakeTransformation(format!(
-            "constant: expected a member of the element domain of the input, {}",
-            input.domain().element().to_json()
-        )));
-    }
     let metric = MO::default();
-    if metric.sized() {
-        return Err(Error::MakeTransformation(
-            "MO: expected a metric that counts records added and removed; to change \
-             this metric, append `make_metric_bounded`"
-                .into(),
-        ));
-    }
+    check(size, input.domain().element(), &constant, metric.sized())?;
     let output = Space::new(input.domain().clone().with_size(size), metric)?;
     let arrange = Arrange::between(input.metric(), output.metric());
     let function = Function::fold(Resize { size, constant, arrange });
-    let (metric, sized) = (input.metric().clone(), input.domain().size().is_some());
-    let map = StabilityMap::new(move |d_in: &u32| {
+    let map = two_for_each(input.metric().clone(), input.domain().size().is_some());
+    Ok(Transformation::new(input, output, function, map))
+}
+/// Check the arguments of `make_resize`. `sized` states whether the output metric needs data sets
+/// of one size.
+fn check<T: Atom>(size: usize, element: &AtomDomain<T>, constant: &T, sized: bool) -> Result<()> {
+    let reason = if size == 0 {
+        "size: expected at least 1, found 0".to_owned()
+    } else if !element.member(constant) {
+        let element = element.to_json();
+        format!("constant: expected a member of the element domain of the input, {element}")
+    } else if sized {
+        "MO: expected a metric that counts records added and removed; to change this metric, \
+         append `make_metric_bounded`"
+            .to_owned()
+    } else {
+        return Ok(());
+    };
+    Err(Error::MakeTransformation(reason))
+}
+/// Build the map of `make_resize`. `sized` states whether the size of the input is known.
+fn two_for_each<M: DatasetMetric, MO: DatasetMetric>(
+    metric: M,
+    sized: bool,
+) -> StabilityMap<M, MO> {
+    StabilityMap::new(move |d_in: &u32| {
         let Changes { largest, .. } = Changes::of(&metric, sized, *d_in)?;
         largest.checked_mul(2).ok_or_else(|| overflow(*d_in))
-    });
-    Ok(Transformation::new(input, output, function, map))
+    })
 }
 
 register! {
