@@ -41,7 +41,7 @@ impl Callable {
         let expected = || Error::FailedMap(format!("{name}: expected a number"));
         self.call(
             |py| Ok(PyFloat::new(py, x).into_any().unbind()),
-            |y| f64::from_python(y).ok_or_else(expected),
+            |y| bound(y).ok_or_else(expected),
         )
     }
     /// Evaluate a map that is a Python function at a distance. `read` converts the distance that
@@ -145,6 +145,12 @@ impl Callback {
         }
     }
 }
+/// Read a float that bounds a loss. A float of numpy with more than 64 bits would be rounded, also
+/// down, so it is refused.
+fn bound(value: &Bound<'_, PyAny>) -> Option<f64> {
+    let bytes = value.getattr("itemsize").and_then(|bytes| bytes.extract::<usize>());
+    if bytes.is_ok_and(|bytes| 8 < bytes) { None } else { f64::from_python(value) }
+}
 type Read = fn(&AnyMeasure, &Bound<'_, PyAny>) -> Result<AnyDistance>;
 /// Return the function that reads the losses of a measure.
 fn reader(measure: &AnyMeasure) -> Read {
@@ -158,7 +164,7 @@ fn reader(measure: &AnyMeasure) -> Read {
             let pair = loss.cast::<PyTuple>().ok().filter(|pair| pair.len() == 2);
             let parts =
                 pair.and_then(|pair| Some((pair.get_item(0).ok()?, pair.get_item(1).ok()?)));
-            let parts = parts.and_then(|(first, delta)| Some((first, f64::from_python(&delta)?)));
+            let parts = parts.and_then(|(first, delta)| Some((first, bound(&delta)?)));
             let (first, delta) = parts.ok_or_else(|| {
                 Error::FailedMap("expected a tuple of a Renyi curve and a delta".into())
             })?;

@@ -1,6 +1,6 @@
 //! Losses that are curves: privacy profiles and Renyi curves.
 
-use opendp_core::{Codec as _, PrivacyProfile, RenyiCurve, Result};
+use opendp_core::{Codec as _, PrivacyProfile, RenyiCurve, RenyiDivergence, Result};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use serde_json::{Value as Json, json};
@@ -36,8 +36,9 @@ impl Profile {
 
 /// A bound on the Renyi divergence of each order. A call with an order returns the bound.
 ///
-/// The key `"renyi"` has the points of the curve at eight orders from 1.25 to 64. So `dict(curve)`
-/// is the form of the curve in a document.
+/// The key `"renyi"` has the points of the curve at the twenty orders, from 1.125 to 128, at which
+/// budgets in Renyi divergence add up losses. So `dict(curve)` is the form of the curve in a
+/// document.
 #[pyclass(frozen, name = "RenyiCurve", module = "opendp_rs")]
 pub(crate) struct Renyi(RenyiCurve);
 impl Renyi {
@@ -47,16 +48,16 @@ impl Renyi {
     pub(crate) fn inner(&self) -> &RenyiCurve {
         &self.0
     }
-    /// Write the curve as points.
+    /// Write the curve as points at the [orders](RenyiDivergence::ORDERS) of a budget. At these
+    /// orders, a budget that is read from the points is exactly this curve.
     ///
     /// # Errors
-    /// The error of the curve when the curve fails at every point.
+    /// The error of the curve when the curve fails at an order. A budget without this order would
+    /// be larger than the curve.
     pub(crate) fn points(&self) -> Result<Json> {
-        let written = self.0.to_json();
-        if written == json!({"renyi": []}) {
-            self.0.epsilon(2.0)?;
-        }
-        Ok(written)
+        let bound = |order: f64| self.0.epsilon(order).map(|loss| (order, loss));
+        let points: Result<Vec<(f64, f64)>> = RenyiDivergence::ORDERS.into_iter().map(bound).collect();
+        Ok(json!({"renyi": points?.to_json()}))
     }
 }
 #[pymethods]

@@ -336,3 +336,32 @@ def test_a_selection_reads_integer_scores(ints):
     chosen = dp.c.make_select_private_candidate(dp.c.make_composition([count, count]), 0.1, 1.0)
     assert chosen.map(1) == pytest.approx(4.0)
     assert chosen([1] * 30)[0] >= 1
+
+
+def test_a_renyi_curve_as_a_budget_is_not_rounded_up():
+    renyi = dp.renyi_divergence()
+
+    def loses(curve):
+        return dp.m.make_user_measurement(*ROWS, renyi, lambda x: 1.0, lambda d_in: curve, TO="f64")
+
+    budget = loses(lambda order: 0.5 * order).map(1)
+    steep = loses(lambda order: 0.5 * order if order <= 64 else 1e12)
+    odometer = dp.c.make_fully_adaptive_composition(*ROWS, renyi)
+    session = dp.c.make_privacy_filter(odometer, 1, budget)([0.5])
+    with pytest.raises(dp.OpenDPError, match="budget"):
+        session(steep)
+    assert session(loses(lambda order: 0.5 * order)) == 1.0
+    adaptive = dp.c.make_adaptive_composition(*ROWS, renyi, 1, [budget])
+    assert adaptive.map(1)(3.0) == 1.5 and adaptive.map(1)(128.0) == 64.0
+
+    def fails(order):
+        if order == 4.0:
+            raise KeyboardInterrupt
+        return 0.5 * order
+
+    with pytest.raises(KeyboardInterrupt):
+        dp.c.make_adaptive_composition(*ROWS, renyi, 1, [loses(fails).map(1)])
+    numpy = pytest.importorskip("numpy")
+    if numpy.dtype(numpy.longdouble).itemsize > 8:
+        with pytest.raises(dp.OpenDPError, match="expected a number"):
+            loses(lambda order: numpy.longdouble(1) / 3).map(1)(2.0)

@@ -156,12 +156,15 @@ named! {
     RenyiDivergence as "RenyiDivergence",
 }
 
-/// The orders at which a [`Ledger`](crate::Ledger) adds up losses in Renyi divergence. Each order
-/// gives one part of a loss.
-const PART_ORDERS: [f64; 20] = [
-    1.125, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0, 20.0, 24.0, 32.0,
-    48.0, 64.0, 128.0,
-];
+const PART_ORDERS: [f64; 20] = RenyiDivergence::ORDERS;
+impl RenyiDivergence {
+    /// The orders at which a [`Ledger`](crate::Ledger) adds up losses in Renyi divergence. Each
+    /// order gives one part of a loss.
+    pub const ORDERS: [f64; 20] = [
+        1.125, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0, 20.0, 24.0,
+        32.0, 48.0, 64.0, 128.0,
+    ];
+}
 
 /// Return the part of a loss that has only one part.
 fn only(parts: &[f64]) -> Result<f64> {

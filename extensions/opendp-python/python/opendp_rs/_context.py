@@ -323,16 +323,19 @@ class Query:
     ) -> dict[str, Any]:
         """Add the measure of the context to the arguments of a step that needs a measure.
 
-        If the budget has a delta, use the measure of the losses without delta. If the step accepts
-        every measure, add nothing. The map of such a step is the user's, and the user must know its
-        measure.
+        If the budget has a delta, use the measure of the losses without delta, if the step takes
+        it. If the step accepts every measure, add nothing. The map of such a step is the user's,
+        and the user must know its measure.
         """
         given = any(kwargs.get(key) is not None for key in ("output_measure", "MO"))
         if args or given or not _registry.takes_space(name):
             return kwargs
         for parameter in _registry.describe(name)["parameters"]:
-            if parameter["name"] == "output_measure" and parameter["types"] != ["AnyMeasure"]:
-                return {**kwargs, "output_measure": without_delta(self._context._measure)}
+            if parameter["name"] == "output_measure":
+                own = self._context._measure
+                for measure in (without_delta(own), own):
+                    if measure.type in parameter["types"]:
+                        return {**kwargs, "output_measure": measure}
         return kwargs
 
     def _open(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
@@ -393,11 +396,11 @@ class Query:
         measure = outer._measure if output_measure is None else output_measure
         budget = budget_in(measure, outer._measure, loss, alpha)
         opens, d_mids = account(space, measure, d_in, budget, splits)
-        whole, share = cast(chain(made, opens), outer._measure, loss), outer._share(self._d_mid)
-        if share is not None and not whole.check(outer._d_in, share):
+        whole = cast(chain(made, opens), outer._measure, loss)
+        if not whole.check(outer._d_in, loss):
             # The budget of a filter is the larger of two numbers: the float, and the shortest
-            # decimal number that stands for this float. So the budget can exceed the float of the
-            # share. Then use the next smaller float as the budget.
+            # decimal number that stands for this float. So the budget can exceed the stated
+            # float. Then use the next smaller float as the budget.
             opens, d_mids = account(space, measure, d_in, below(budget), splits)
             whole = cast(chain(made, opens), outer._measure, loss)
 
