@@ -56,7 +56,8 @@ impl Renyi {
     /// be larger than the curve.
     pub(crate) fn points(&self) -> Result<Json> {
         let bound = |order: f64| self.0.epsilon(order).map(|loss| (order, loss));
-        let points: Result<Vec<(f64, f64)>> = RenyiDivergence::ORDERS.into_iter().map(bound).collect();
+        let points: Result<Vec<(f64, f64)>> =
+            RenyiDivergence::ORDERS.into_iter().map(bound).collect();
         Ok(json!({"renyi": points?.to_json()}))
     }
 }
