@@ -210,8 +210,8 @@ where
     K: HashableAtom,
     V: ThresholdNumber,
 {
-    let mut keys = Vec::with_capacity(data.len());
-    let mut numbers = Vec::with_capacity(data.len());
+    let count = data.len();
+    let (mut keys, mut numbers) = (Vec::with_capacity(count), Vec::with_capacity(count));
     for (key, number) in data {
         // The metric treats a key with the number 0 as an absent key, so such a key is dropped.
         if *number != V::zero() {
@@ -220,18 +220,25 @@ where
         }
     }
     let hasher = RandomState::new();
-    match reached(&mut numbers, threshold, noising) {
-        Ok(places) => {
-            let places = sorted(&keys, places, &hasher);
-            let mut released = HashMap::with_hasher(hasher);
-            released.reserve(places.len());
-            for (_, place) in places {
-                released.insert(keys[place].clone(), numbers[place]);
-            }
-            Ok(released)
-        }
+    match sorted(&keys, reached(&mut numbers, threshold, noising), &hasher) {
+        Ok(places) => Ok(picked(&keys, &numbers, &places, hasher)),
         Err(error) => Err(error),
     }
+}
+/// Build a map of the keys and numbers at the given indices. The entries are inserted in the order
+/// of the indices.
+fn picked<K: HashableAtom, V: Copy>(
+    keys: &[&K],
+    numbers: &[V],
+    places: &[(u64, usize)],
+    hasher: RandomState,
+) -> HashMap<K, V> {
+    let mut map = HashMap::with_capacity_and_hasher(places.len(), hasher);
+    for (_, place) in places {
+        let number = numbers[*place];
+        map.insert(keys[*place].clone(), number);
+    }
+    map
 }
 /// Add noise to the numbers, and return the indices of the numbers that reach the threshold. Each
 /// index is paired with a 0, which `sorted` later replaces by the hash of the key. This function is
@@ -254,18 +261,15 @@ fn reached<V: ThresholdNumber>(
 /// of keys.
 fn sorted<K: Hash>(
     keys: &[&K],
-    mut places: Vec<(u64, usize)>,
+    places: Result<Vec<(u64, usize)>>,
     hasher: &RandomState,
-) -> Vec<(u64, usize)> {
+) -> Result<Vec<(u64, usize)>> {
+    let mut places = places?;
     for (hash, place) in &mut places {
         *hash = hasher.hash_one(keys[*place]);
     }
-    sort(&mut places);
-    places
-}
-/// Sort pairs of a hash and an index by the hash, and pairs with equal hashes by the index.
-fn sort(places: &mut [(u64, usize)]) {
     places.sort_unstable();
+    Ok(places)
 }
 
 /// A threshold without its type.

@@ -118,7 +118,12 @@ fn noising<V: GeometricNumber>(noise: Option<CensoredLaplace>, bounds: Bounds<V>
             each(numbers, |x| Ok(V::up_from(lower, noise.add(x.above(lower), source)?)))
         }),
         // At scale 0 or for an interval of width 0, nothing is drawn.
-        None => each(numbers, |x| Ok(bounds.clamp(x))),
+        None => {
+            for number in numbers {
+                *number = bounds.clamp(*number);
+            }
+            Ok(())
+        }
     })
 }
 /// Call `make_geometric`. The function `geometric_at` also has the type argument `MO`, so that a

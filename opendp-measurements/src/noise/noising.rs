@@ -3,7 +3,7 @@
 
 use std::sync::OnceLock;
 
-use opendp_core::random::{Failing, NoEntropy, SecureSource, with_secure};
+use opendp_core::random::{NoEntropy, SecureSource, with_secure};
 use opendp_core::{Function, Result};
 
 use crate::{NoiseDistribution, NoiseNumber, Numbers};
@@ -21,8 +21,7 @@ where
     Box::new(move |numbers| {
         let noise = prepared.noise();
         if scale == 0.0 {
-            // At scale 0 nothing is drawn, so a source that returns no random words is enough.
-            return each(numbers, |x| x.add_noise(noise, &mut Failing::default()));
+            return V::without_noise(numbers, noise);
         }
         drawn(&mut |source| each(numbers, |x| x.add_noise(noise, source)))
     })
@@ -44,7 +43,10 @@ pub(crate) fn each<V: Clone>(
     mut replace: impl FnMut(V) -> Result<V, NoEntropy>,
 ) -> Result<(), NoEntropy> {
     for number in numbers {
-        *number = replace(number.clone())?;
+        match replace(number.clone()) {
+            Ok(replaced) => *number = replaced,
+            Err(error) => return Err(error),
+        }
     }
     Ok(())
 }
