@@ -5,23 +5,25 @@ use std::cmp::Ordering;
 use opendp_core::order;
 
 /// Fills a vector with a plain loop. Without optimisation, `collect` compiles to several times as
-/// much code for each type of iterators.
+/// much code for each type of iterators. The size hints of iterators are not used, because they
+/// also compile to much code.
+#[allow(clippy::while_let_on_iterator, reason = "a `for` loop moves the iterator first")]
 pub(crate) trait Collected: Iterator + Sized {
     /// Return all items.
-    fn collected(self) -> Vec<Self::Item> {
-        let mut list = Vec::with_capacity(self.size_hint().0);
-        for item in self {
+    fn collected(mut self) -> Vec<Self::Item> {
+        let mut list = Vec::new();
+        while let Some(item) = self.next() {
             list.push(item);
         }
         list
     }
     /// Return all values, or the first error.
-    fn try_collected<T, E>(self) -> Result<Vec<T>, E>
+    fn try_collected<T, E>(mut self) -> Result<Vec<T>, E>
     where
         Self: Iterator<Item = Result<T, E>>,
     {
-        let mut list = Vec::with_capacity(self.size_hint().0);
-        for item in self {
+        let mut list = Vec::new();
+        while let Some(item) = self.next() {
             match item {
                 Ok(value) => list.push(value),
                 Err(error) => return Err(error),
@@ -30,12 +32,12 @@ pub(crate) trait Collected: Iterator + Sized {
         Ok(list)
     }
     /// Return all values, or `None` if a value is missing.
-    fn known_collected<T>(self) -> Option<Vec<T>>
+    fn known_collected<T>(mut self) -> Option<Vec<T>>
     where
         Self: Iterator<Item = Option<T>>,
     {
-        let mut list = Vec::with_capacity(self.size_hint().0);
-        for item in self {
+        let mut list = Vec::new();
+        while let Some(item) = self.next() {
             list.push(item?);
         }
         Some(list)
