@@ -75,7 +75,7 @@ where
         scale: Scale,
         k: Option<i32>,
     ) -> Result<Measurement<D, M, Self, D::Carrier>> {
-        make_laplace(input, scale, k)
+        noise_in::<Laplace, _, _, _>(input, scale, k)
     }
 }
 impl<D, M> NoiseMeasure<D, M> for ZeroConcentratedDivergence
@@ -89,7 +89,7 @@ where
         scale: Scale,
         k: Option<i32>,
     ) -> Result<Measurement<D, M, Self, D::Carrier>> {
-        make_gaussian(input, scale, k)
+        noise_in::<Gaussian, _, _, _>(input, scale, k)
     }
 }
 
@@ -187,7 +187,7 @@ where
     M: MetricOn<D> + NoiseLoss<N, MO>,
     MO: Measure + Default,
 {
-    noisy(input, Noise::of::<N>(), scale, k, map_of::<N, M, MO>)
+    noisy(input, Noise::of::<N>, scale, k, map_of::<N, M, MO>)
 }
 /// Build the privacy map. All integer types have one map, and all float types have another map.
 pub(crate) fn map_of<N, M, MO>(scale: Scale, integers: bool) -> PrivacyMap<M, MO>
@@ -221,7 +221,7 @@ impl<V> Noise<V> {
 /// is valid for this noise.
 pub(crate) fn noisy<D, M, MO>(
     input: Space<D, M>,
-    noise: Noise<D::Number>,
+    noise: fn() -> Noise<D::Number>,
     scale: Scale,
     k: Option<i32>,
     map: fn(Scale, bool) -> PrivacyMap<M, MO>,
@@ -231,6 +231,7 @@ where
     M: MetricOn<D>,
     MO: Measure + Default,
 {
+    let noise = noise();
     match lattice(noise.lattices, scale, k) {
         Ok(lattice) => {
             let measure = MO::default();

@@ -87,7 +87,7 @@ where
     // Integers also get continuous noise, so the argument `false` selects the map of floats for all
     // number types.
     let map = |scale, _| map_of::<Gaussian, _, _>(scale, false);
-    noisy(input, Noise::of::<ContinuousGaussian>(), scale, k, map)
+    noisy(input, Noise::of::<ContinuousGaussian>, scale, k, map)
 }
 
 #[cfg(test)]
