@@ -6,8 +6,8 @@ use crate::args::{at_argument, missing};
 use crate::erased::{AnyDomain, AnyMeasure};
 use crate::{
     Args, Argument, ArgumentType, Carrier, Constructed, Domain, Error, Function, Kind, Measure,
-    Measurement, Metric, Named, Odometer, Result, TheDomain, TheMeasure, TheMetric, Transformation,
-    TypeName, measurement, transformation,
+    Measurement, Metric, Named, Odometer, Result, Space, StabilityMap, TheDomain, TheMeasure,
+    TheMetric, Transformation, TypeName, measurement, transformation,
 };
 
 /// A type that a registered function can return.
@@ -49,13 +49,12 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Made for Transformation<DI,
     }
     fn taken(made: Result<Self>) -> Result<Constructed> {
         match made {
-            Ok(Transformation { input, output, function, map }) => transformation::Parts {
-                input: input.untyped,
-                output: output.untyped,
-                stage: function.stage,
-                map: map.untyped,
-            }
-            .constructed(),
+            Ok(Transformation {
+                input: Space { untyped: input, .. },
+                output: Space { untyped: output, .. },
+                function: Function { stage, .. },
+                map: StabilityMap { untyped: map, .. },
+            }) => transformation::constructed(input, output, stage, map),
             Err(error) => Err(error),
         }
     }
@@ -75,10 +74,12 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Made for Measurement<DI, 
     }
     fn taken(made: Result<Self>) -> Result<Constructed> {
         match made {
-            Ok(Measurement { input, function, claims, .. }) => {
-                measurement::Parts { input: input.untyped, stage: function.stage, claims }
-                    .constructed()
-            }
+            Ok(Measurement {
+                input: Space { untyped: input, .. },
+                function: Function { stage, .. },
+                claims,
+                ..
+            }) => measurement::constructed(input, stage, claims),
             Err(error) => Err(error),
         }
     }
@@ -193,14 +194,8 @@ impl Call {
         });
         Ok(Call { values: values.collect::<Result<_>>()?, taken: 0 })
     }
-    /// Return all arguments, in the order of the parameters.
-    ///
-    /// # Errors
-    /// `NotImplemented` when the decoded arguments do not have the types in `A`.
-    pub fn arguments<A: Arguments>(&mut self) -> Result<A> {
-        A::of(self)
-    }
-    fn place(&mut self) -> &mut dyn Any {
+    #[allow(improper_ctypes_definitions, reason = "no C code calls it")]
+    extern "C" fn place(&mut self) -> &mut dyn Any {
         let place = self.taken;
         self.taken += 1;
         match self.values.get_mut(place) {
@@ -208,26 +203,47 @@ impl Call {
             None => &mut self.taken,
         }
     }
-    /// Check that the arguments were decoded as the parameter types of a function. A registration
-    /// by [`register!`] always passes this check. A registration that is written by hand can be
-    /// wrong: it can state the types of one function and call another function.
+    /// Return whether the arguments were decoded as the parameter types of a function. A
+    /// registration by [`register!`] always passes this check. A registration that is written by
+    /// hand can be wrong: it can state the types of one function and call another function.
     ///
     /// [`register!`]: crate::register
-    fn check(&self, types: &[ArgumentType]) -> Result<()> {
+    #[doc(hidden)]
+    pub fn fits(&self, types: &[ArgumentType]) -> bool {
+        self.first_misfit(types).is_none()
+    }
+    fn first_misfit<'a>(&self, types: &'a [ArgumentType]) -> Option<&'a ArgumentType> {
         let values = self.values.as_slice();
         let wrong = types.iter().enumerate().find(|(place, expected)| {
             !values.get(*place).is_some_and(|value| expected.is_of(&**value))
         });
-        wrong.map_or(Ok(()), |(_, expected)| Err(misfit(&expected.type_name())))
+        wrong.map(|(_, expected)| expected)
     }
-    /// Return the next argument. The type `A` of this argument was [checked](Call::check) before.
+    /// Return the error for arguments that do not [fit](Call::fits) the types of a function.
+    ///
+    /// # Errors
+    /// Always `NotImplemented`.
+    #[doc(hidden)]
+    #[cold]
+    pub fn misfit(&self, types: &[ArgumentType]) -> Result<Constructed> {
+        let expected = self.first_misfit(types).map_or(TypeName::plain("()"), |ty| ty.type_name());
+        Err(Error::NotImplemented(format!(
+            "expected an argument that was decoded as `{expected}`, found another type\n\
+             the registration combines the types of one function with the `construct` of another \
+             function; use `register!`"
+        )))
+    }
+    /// Return the next argument. The caller must have checked the types of all arguments with
+    /// [`fits`](Call::fits).
     ///
     /// A panic in a function of the C ABI ends the process, so such a function never unwinds. The
     /// caller needs no code that drops the earlier arguments after a panic. Without the C ABI, the
     /// code that drops arguments was one twentieth of the compiled code of a crate that registers
     /// constructors.
+    #[doc(hidden)]
     #[inline(never)]
-    extern "C" fn next<A: Argument>(&mut self) -> A {
+    #[allow(improper_ctypes_definitions, reason = "no C code calls it")]
+    pub extern "C" fn next<A: Argument>(&mut self) -> A {
         if let Some(place) = self.place().downcast_mut::<Option<A>>()
             && let Some(value) = place.take()
         {
@@ -237,18 +253,9 @@ impl Call {
     }
 }
 #[cold]
-fn unchecked() -> ! {
+extern "C" fn unchecked() -> ! {
     unreachable!("the types of the arguments were checked")
 }
-#[cold]
-fn misfit(expected: &TypeName) -> Error {
-    Error::NotImplemented(format!(
-        "expected an argument that was decoded as `{expected}`, found another type\n\
-         the registration combines the types of one function with the `construct` of another \
-         function; use `register!`"
-    ))
-}
-
 /// Return the types of a function's parameters.
 pub const fn types_of<S, F: Constructor<S>>(_: &F) -> &'static [ArgumentType] {
     F::TYPES
@@ -256,18 +263,6 @@ pub const fn types_of<S, F: Constructor<S>>(_: &F) -> &'static [ArgumentType] {
 /// Return the result type of a function.
 pub const fn made_of<S, F: Constructor<S>>(_: &F) -> MadeType {
     F::MADE
-}
-
-/// The arguments of a function, as a tuple. Two functions with the same types of parameters share
-/// the compiled code for their arguments.
-pub trait Arguments: Sized {
-    /// The types of the arguments, in order.
-    const TYPES: &'static [ArgumentType];
-    /// Take the arguments out of a call.
-    ///
-    /// # Errors
-    /// `NotImplemented` when the decoded arguments do not have the types of this tuple.
-    fn of(call: &mut Call) -> Result<Self>;
 }
 
 macro_rules! constructors {
@@ -278,22 +273,13 @@ macro_rules! constructors {
             Res: Made,
             $($A: Argument),*
         {
-            const TYPES: &'static [ArgumentType] = <($($A,)*)>::TYPES;
-            const MADE: MadeType = MadeType { kind: Res::kind, type_name: Res::type_name };
-            #[allow(non_snake_case, reason = "an argument has the name of its type")]
-            fn call(&self, call: &mut Call) -> Result<Constructed> {
-                match call.arguments() {
-                    Ok(($($A,)*)) => Res::taken(self($($A),*)),
-                    Err(error) => Err(error),
-                }
-            }
-        }
-        impl<$($A: Argument),*> Arguments for ($($A,)*) {
             const TYPES: &'static [ArgumentType] = &[$(ArgumentType::of::<$A>()),*];
-            fn of(call: &mut Call) -> Result<Self> {
-                match call.check(Self::TYPES) {
-                    Ok(()) => Ok(($(call.next::<$A>(),)*)),
-                    Err(error) => Err(error),
+            const MADE: MadeType = MadeType { kind: Res::kind, type_name: Res::type_name };
+            fn call(&self, call: &mut Call) -> Result<Constructed> {
+                if call.fits(Self::TYPES) {
+                    Res::taken(self($(call.next::<$A>()),*))
+                } else {
+                    call.misfit(Self::TYPES)
                 }
             }
         }

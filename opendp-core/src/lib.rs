@@ -93,7 +93,7 @@ pub use bit_vector::BitVector;
 pub use bounds::Bounds;
 pub use carrier::{CHUNK_ROWS, Carrier, Chunk, Whole};
 pub use codec::Codec;
-pub use constructor::{Arguments, Call, Constructor, Made, MadeType, Spec};
+pub use constructor::{Call, Constructor, Made, MadeType, Spec};
 pub use distance::Distance;
 pub use domain::{Domain, descriptor};
 pub use domains::{
@@ -152,6 +152,6 @@ pub mod descriptors {
 pub mod __private {
     //! These items are not public API. Only the code that the macros generate uses these items.
     pub use crate::constructor::{made_of, types_of};
-    pub use crate::registration::path_of;
+    pub use crate::registration::{Registrations, path_of};
     pub use inventory::submit;
 }

@@ -89,7 +89,7 @@ impl Untyped {
     fn new(map: impl Erased) -> Self {
         Untyped(Stored::Other(Arc::new(map)))
     }
-    fn identity<Q: Distance>() -> Self {
+    pub(crate) fn identity<Q: Distance>() -> Self {
         match TypeId::of::<Q>() == TypeId::of::<u32>() {
             true => SAME[0].clone(),
             false => Self::new(same::<Q>()),

@@ -321,9 +321,6 @@ pub(crate) struct Parts {
     pub(crate) claims: Arc<Claims>,
 }
 impl Parts {
-    pub(crate) fn constructed(self) -> Result<Constructed> {
-        Ok(Constructed::Measurement(self.erased()))
-    }
     pub(crate) fn erased(self) -> AnyMeasurement {
         let claims = self.claims.with_map(self.claims.map.erased());
         Measurement {
@@ -333,6 +330,15 @@ impl Parts {
             types: PhantomData,
         }
     }
+}
+
+/// Erase a measurement, given as its parts. See [`Parts`].
+pub(crate) fn constructed(
+    input: UntypedSpace,
+    stage: Stage,
+    claims: Arc<Claims>,
+) -> Result<Constructed> {
+    Ok(Constructed::Measurement(Parts { input, stage, claims }.erased()))
 }
 
 impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Clone for Measurement<DI, MI, MO, TO> {

@@ -34,7 +34,26 @@ pub struct Registration {
     /// The path of the function, with its type arguments, as the compiler writes it.
     pub path: fn() -> &'static str,
 }
-inventory::collect!(Registration);
+
+/// All registrations of one [`register!`](crate::register). The linker collects one constant for
+/// each `register!`, because it writes a function for each collected constant.
+#[doc(hidden)]
+#[derive(Debug)]
+pub enum Registrations {
+    /// A registration in which all types are chosen.
+    One(&'static Registration),
+    /// The registrations for each type of a type parameter.
+    Each(&'static [Registrations]),
+}
+inventory::collect!(Registrations);
+impl Registrations {
+    fn add_to(&'static self, all: &mut Vec<&'static Registration>) {
+        match self {
+            Registrations::One(registration) => all.push(registration),
+            Registrations::Each(parts) => parts.iter().for_each(|part| part.add_to(all)),
+        }
+    }
+}
 
 /// The part of a registration that is the same for all choices of types: the names, the parameters
 /// and the source of the function.
@@ -200,7 +219,11 @@ pub struct Origin {
 impl Registration {
     /// Iterate over all registrations linked into this program, in no particular order.
     pub fn all() -> impl Iterator<Item = &'static Registration> {
-        inventory::iter::<Registration>.into_iter()
+        let mut all = Vec::new();
+        for registrations in inventory::iter::<Registrations> {
+            registrations.add_to(&mut all);
+        }
+        all.into_iter()
     }
     /// Return the kind of object that the function returns.
     pub fn kind(&self) -> Kind {

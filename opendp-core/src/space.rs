@@ -67,7 +67,7 @@ impl Untyped {
     pub(crate) fn best(&self) -> Best {
         self.best
     }
-    fn fitting(
+    pub(crate) fn fitting(
         domain: AnyDomain,
         metric: AnyMetric,
         fits: fn(&Self) -> Result<()>,

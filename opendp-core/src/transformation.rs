@@ -3,13 +3,13 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use crate::erased::AnyTransformation;
+use crate::erased::{AnyDomain, AnyTransformation};
 use crate::function::Stage;
 use crate::map::Untyped as UntypedMap;
-use crate::space::Untyped as UntypedSpace;
+use crate::space::{Untyped as UntypedSpace, fits};
 use crate::{
-    Carrier, Constructed, Distance, Domain, Function, Measure, Measurement, Metric, Named, Partial,
-    Result, Space, StabilityMap, TypeName,
+    Carrier, Constructed, DatasetMetric, Distance, Domain, Function, Measure, Measurement, Metric,
+    MetricOn, Named, Partial, Result, Space, StabilityMap, TypeName, VectorDomain,
 };
 
 /// A function between metric spaces with a bound on its stability.
@@ -145,6 +145,55 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, 
     }
 }
 
+impl<D: Domain, E: Domain, M> Transformation<VectorDomain<D>, M, VectorDomain<E>, M>
+where
+    M: DatasetMetric + MetricOn<VectorDomain<E>>,
+{
+    /// Make a transformation whose function acts on each record alone and keeps all records.
+    /// `element` returns the element domain of the output. The caller is responsible for the claim
+    /// that [`Transformation`] states.
+    ///
+    /// Both arguments are functions, because functions need no code that drops them after a panic.
+    /// Such code would be compiled for each choice of types.
+    ///
+    /// # Errors
+    /// `MetricSpace` when the metric does not fit the domain of the output.
+    pub fn each(
+        input: Space<VectorDomain<D>, M>,
+        element: fn() -> E,
+        function: fn() -> Function<Vec<D::Carrier>, Vec<E::Carrier>>,
+    ) -> Result<Self> {
+        match Parts::each(input.untyped, &element, fits::<VectorDomain<E>, M>, &function) {
+            Ok(Parts { input, output, stage, map }) => Ok(Transformation {
+                input: Space { untyped: input, types: PhantomData },
+                output: Space { untyped: output, types: PhantomData },
+                function: Function { stage, run: Stage::eval },
+                map: StabilityMap { untyped: map, types: PhantomData },
+            }),
+            Err(error) => Err(error),
+        }
+    }
+}
+/// A function that returns a domain of records.
+trait Element {
+    /// Return the domain of data sets with these records.
+    fn records(&self) -> AnyDomain;
+}
+impl<E: Domain> Element for fn() -> E {
+    fn records(&self) -> AnyDomain {
+        AnyDomain::new(VectorDomain::new(self()))
+    }
+}
+/// A function that returns a typed function.
+trait Typed {
+    fn stage(&self) -> Stage;
+}
+impl<I: Carrier, O: Carrier> Typed for fn() -> Function<I, O> {
+    fn stage(&self) -> Stage {
+        self().stage
+    }
+}
+
 /// The parts of a transformation, with their types erased. Because the types are erased, code that
 /// moves or drops all parts is compiled only once.
 pub(crate) struct Parts {
@@ -154,8 +203,21 @@ pub(crate) struct Parts {
     pub(crate) map: UntypedMap,
 }
 impl Parts {
-    pub(crate) fn constructed(self) -> Result<Constructed> {
-        Ok(Constructed::Transformation(self.erased()))
+    fn each(
+        input: UntypedSpace,
+        element: &dyn Element,
+        fits: fn(&UntypedSpace) -> Result<()>,
+        function: &dyn Typed,
+    ) -> Result<Self> {
+        let records = element.records();
+        let domain = match input.domain.records() {
+            Some(size) => records.with_records(size).unwrap_or(records),
+            None => records,
+        };
+        let output = UntypedSpace::fitting(domain, input.metric.clone(), fits)?;
+        let mut stage = function.stage();
+        stage.within(&input);
+        Ok(Parts { input, output, stage, map: UntypedMap::identity::<u32>() })
     }
     pub(crate) fn erased(self) -> AnyTransformation {
         Transformation {
@@ -165,6 +227,16 @@ impl Parts {
             map: self.map.erased().stability(),
         }
     }
+}
+
+/// Erase a transformation, given as its parts. See [`Parts`].
+pub(crate) fn constructed(
+    input: UntypedSpace,
+    output: UntypedSpace,
+    stage: Stage,
+    map: UntypedMap,
+) -> Result<Constructed> {
+    Ok(Constructed::Transformation(Parts { input, output, stage, map }.erased()))
 }
 
 /// A step that can run after a first step.

@@ -3,6 +3,7 @@
 use std::{
     any::{Any, TypeId},
     fmt,
+    mem::ManuallyDrop,
     ops::Range,
     sync::Arc,
 };
@@ -122,11 +123,15 @@ impl AnyValue {
     }
     /// Move the value out of a `Result`, and recover its type.
     pub(crate) fn downcast_result<T: Carrier>(value: Result<Self>) -> Result<T> {
-        let mut place: Option<T> = None;
-        let moved = move_value(value, TypeId::of::<T>(), &mut place, T::type_name);
-        match place {
-            Some(value) => Ok(value),
-            None => Err(moved.err().unwrap_or_else(mixed_up)),
+        // After a panic, nothing drops the value in a `ManuallyDrop`. So the compiler writes no code
+        // for this case, which would be compiled for each type.
+        let mut place: ManuallyDrop<Option<T>> = ManuallyDrop::new(None);
+        match move_value(value, TypeId::of::<T>(), &mut *place, T::type_name) {
+            Ok(()) => match ManuallyDrop::into_inner(place) {
+                Some(value) => Ok(value),
+                None => Err(mixed_up()),
+            },
+            Err(error) => Err(error),
         }
     }
     /// Erase the type of the value inside a `Result`.

@@ -3,7 +3,7 @@
 use std::{any::Any, marker::PhantomData, sync::Arc};
 
 use crate::erased::{AnyChunk, AnyValue, mixed_up};
-use crate::{Carrier, Result};
+use crate::{Carrier, Error, Result, TypeName};
 
 /// The definition of a stage, shared by all runs. Code that uses a `RowsStage` is compiled once for
 /// all types of rows. Only the implementation of [`Append`] depends on the types of the rows.
@@ -48,10 +48,23 @@ where
     F: for<'a> Fn(I::Chunk<'a>, &mut O) -> Result<()> + Send + Sync,
 {
     fn append(&self, chunk: AnyChunk<'_>, out: &mut AnyValue) -> Result<()> {
-        let Some(rows) = I::view(chunk) else { return Err(chunk.another(I::type_name)) };
-        let Some(out) = out.typed_buffer() else { return Err(mixed_up()) };
-        (self.0)(rows, out)
+        if let Some(rows) = I::view(chunk)
+            && let Some(out) = out.typed_buffer()
+        {
+            return (self.0)(rows, out);
+        }
+        unfit(chunk, I::type_name)
     }
+}
+/// Return the error for a chunk that is not of the type `expected`. If the chunk is of this type,
+/// the output buffer has the wrong type.
+#[cold]
+fn unfit(chunk: AnyChunk<'_>, expected: fn() -> TypeName) -> Result<()> {
+    let another = chunk.another(expected);
+    Err(match &another {
+        Error::Downcast { expected, found } if expected == found => mixed_up(),
+        _ => another,
+    })
 }
 
 /// A single stage. If `empty` has a value, the output starts as this value, which has no rows.

@@ -78,7 +78,7 @@ impl Stage {
         }
     }
     /// Run the stage on a typed value.
-    pub(super) fn eval<I: Carrier, O: Carrier>(&self, input: &I) -> Result<O> {
+    pub(crate) fn eval<I: Carrier, O: Carrier>(&self, input: &I) -> Result<O> {
         AnyValue::downcast_result(self.run(AnyRef::of(input)))
     }
     /// Run the stage on an erased value. The value is not copied or erased again.

@@ -66,7 +66,7 @@ macro_rules! __register_named {
                     module: module_path!(),
                 },
             };
-            $crate::__register_types!(($run $($p)*) $($rest)*);
+            $crate::__private::submit! { $crate::__register_types!(($run $($p)*) $($rest)*) }
         };
     };
 }
@@ -74,7 +74,7 @@ macro_rules! __register_named {
 #[macro_export]
 macro_rules! __register_types {
     ($f:tt $(for $($g:ident in $types:tt $(as $code:ty)? $(= $gd:ty)?),+)? $(,)?;) => {
-        $crate::__register!($f [] [$($([$g $types [$($code)?] [$($gd)?]])+)?]);
+        $crate::__register!($f [] [$($([$g $types [$($code)?] [$($gd)?]])+)?])
     };
 }
 #[doc(hidden)]
@@ -82,77 +82,83 @@ macro_rules! __register_types {
 macro_rules! __register {
     // Every type parameter has a chosen type, so write one registration.
     ((($f:ident $run:ident) $($p:ident)*) [$([$g:ident ($code:ty) [$first:ty $(, $ty:ty)*] [$($gd:ty)?]])*] []) => {
-        const _: () = {
-            fn construct(call: &mut $crate::Call) -> $crate::Result<$crate::Constructed> {
-                match call.arguments() {
-                    Ok(($($p,)*)) => $crate::Made::taken($run::<$($code),*>($($p),*)),
-                    Err(error) => Err(error),
+        $crate::__private::Registrations::One(&$crate::Registration {
+            family: &FAMILY,
+            generics: &[$($crate::Generic {
+                name: stringify!($g),
+                types: &[
+                    <$first as $crate::Named>::type_name
+                    $(, <$ty as $crate::Named>::type_name)*
+                ],
+                compiled: <$code as $crate::Named>::type_name,
+                default: $crate::__default_type!($($gd)?),
+            }),*],
+            types: $crate::__private::types_of(&$run::<$($code),*>),
+            made: $crate::__private::made_of(&$run::<$($code),*>),
+            construct: {
+                fn construct(call: &mut $crate::Call) -> $crate::Result<$crate::Constructed> {
+                    const TYPES: &[$crate::ArgumentType] =
+                        $crate::__private::types_of(&$run::<$($code),*>);
+                    // With a tuple, the compiler writes no code that drops arguments after a panic.
+                    if call.fits(TYPES) {
+                        match ($($crate::__argument!(call $p),)*) {
+                            ($($p,)*) => $crate::Made::taken($run::<$($code),*>($($p),*)),
+                        }
+                    } else {
+                        call.misfit(TYPES)
+                    }
                 }
-            }
-            $crate::__private::submit! {
-                $crate::Registration {
-                    family: &FAMILY,
-                    generics: &[$($crate::Generic {
-                        name: stringify!($g),
-                        types: &[
-                            <$first as $crate::Named>::type_name
-                            $(, <$ty as $crate::Named>::type_name)*
-                        ],
-                        compiled: <$code as $crate::Named>::type_name,
-                        default: $crate::__default_type!($($gd)?),
-                    }),*],
-                    types: $crate::__private::types_of(&$run::<$($code),*>),
-                    made: $crate::__private::made_of(&$run::<$($code),*>),
-                    construct,
-                    path: $crate::__private::path_of(&$f::<$($first),*>),
-                }
-            }
-        };
+                construct
+            },
+            path: $crate::__private::path_of(&$f::<$($first),*>),
+        })
     };
     // For the first type parameter without a chosen type, choose each possible type.
     ($f:tt $done:tt [$first:tt $($rest:tt)*]) => {
-        $crate::__register!(@each $f $done $first [$($rest)*]);
+        $crate::__register!(@each $f $done $first [$($rest)*])
     };
     (@each $f:tt $done:tt [$g:ident numbers [] $gd:tt] $rest:tt) => {
         $crate::__register!(@each $f $done
-            [$g [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize, f32, f64] [] $gd] $rest);
+            [$g [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize, f32, f64] [] $gd] $rest)
     };
     (@each $f:tt $done:tt [$g:ident integers [] $gd:tt] $rest:tt) => {
         $crate::__register!(@each $f $done
-            [$g [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize] [] $gd] $rest);
+            [$g [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize] [] $gd] $rest)
     };
     (@each $f:tt $done:tt [$g:ident hashable_atoms [] $gd:tt] $rest:tt) => {
         $crate::__register!(@each $f $done
-            [$g [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize, bool, String] [] $gd] $rest);
+            [$g [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize, bool, String] [] $gd] $rest)
     };
     (@each $f:tt $done:tt [$g:ident atoms [] $gd:tt] $rest:tt) => {
         $crate::__register!(@each $f $done
             [$g [i8, i16, i32, i64, i128, u8, u16, u32, u64, usize, f32, f64, bool, String]
-            [] $gd] $rest);
+            [] $gd] $rest)
     };
     (@each $f:tt $done:tt [$g:ident castable_atoms [] $gd:tt] $rest:tt) => {
         $crate::__register!(@each $f $done
-            [$g [i32, i64, u32, u64, usize, f32, f64, bool, String] [] $gd] $rest);
+            [$g [i32, i64, u32, u64, usize, f32, f64, bool, String] [] $gd] $rest)
     };
     (@each $f:tt $done:tt [$g:ident dataset_metrics [] $gd:tt] $rest:tt) => {
         $crate::__register!(@each $f $done
             [$g [$crate::SymmetricDistance, $crate::InsertDeleteDistance,
                 $crate::ChangeOneDistance, $crate::HammingDistance]
-            [$crate::AnyDatasetMetric] $gd] $rest);
+            [$crate::AnyDatasetMetric] $gd] $rest)
     };
     (@each $f:tt $done:tt [$g:ident unsized_metrics [] $gd:tt] $rest:tt) => {
         $crate::__register!(@each $f $done
             [$g [$crate::SymmetricDistance, $crate::InsertDeleteDistance]
-            [$crate::AnyDatasetMetric] $gd] $rest);
+            [$crate::AnyDatasetMetric] $gd] $rest)
     };
     (@each $f:tt $done:tt [$g:ident [$($ty:ty),+ $(,)?] [] $gd:tt] $rest:tt) => {
-        $( $crate::__register!(@push $f $done [$g ($ty) [$ty] $gd] $rest); )+
+        $crate::__private::Registrations::Each(&[
+            $($crate::__register!(@push $f $done [$g ($ty) [$ty] $gd] $rest)),+
+        ])
     };
     (@each $f:tt $done:tt [$g:ident [$($ty:ty),+ $(,)?] [$code:ty] $gd:tt] $rest:tt) => {
-        $crate::__register!(@push $f $done [$g ($code) [$($ty),+] $gd] $rest);
+        $crate::__register!(@push $f $done [$g ($code) [$($ty),+] $gd] $rest)
     };
     (@push $f:tt [$($done:tt)*] $next:tt $rest:tt) => {
-        $crate::__register!($f [$($done)* $next] $rest);
+        $crate::__register!($f [$($done)* $next] $rest)
     };
 }
 /// Take the same input as [`register!`](crate::register), and use the functions and types in this
@@ -195,6 +201,13 @@ macro_rules! __mentioned {
     (dataset_metrics) => { $crate::AnyDatasetMetric };
     (unsized_metrics) => { $crate::AnyDatasetMetric };
     ($list:ident) => { i32 };
+}
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __argument {
+    ($call:ident $parameter:ident) => {
+        $call.next()
+    };
 }
 #[doc(hidden)]
 #[macro_export]

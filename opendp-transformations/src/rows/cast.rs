@@ -5,7 +5,7 @@ use opendp_core::{
     Transformation, VectorDomain,
 };
 
-use crate::rows::each::{call, each_of};
+use crate::rows::each::call;
 use crate::rows::round_cast::{RoundCast, casts};
 
 /// Cast each record to another type, or to null when the cast has no result.
@@ -60,7 +60,7 @@ where
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<TIA>>>,
     M: MetricOn<VectorDomain<OptionDomain<AtomDomain<TOA>>>>,
 {
-    each_of(input, present_values, cast)
+    Transformation::each(input, present_values, cast)
 }
 fn present_values<T: Atom>() -> OptionDomain<AtomDomain<T>> {
     OptionDomain::new(AtomDomain::non_nan())

@@ -5,7 +5,7 @@ use opendp_core::{
     VectorDomain,
 };
 
-use crate::rows::each::{call, each_of};
+use crate::rows::each::call;
 use crate::rows::round_cast::{RoundCast, defaults};
 
 /// Cast each record to another type, or to the default value of this type when the cast has no
@@ -53,7 +53,7 @@ where
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<TIA>>>,
     M: MetricOn<VectorDomain<AtomDomain<TOA>>>,
 {
-    each_of(input, AtomDomain::default, cast_default)
+    Transformation::each(input, AtomDomain::default, cast_default)
 }
 fn cast_default<I: Atom, O: Atom + RoundCast<I>>() -> Function<Vec<I>, Vec<O>> {
     let label = call("cast_default", []);

@@ -7,7 +7,7 @@ use opendp_core::{
 };
 
 use crate::RoundCast;
-use crate::rows::each::{call, each_of, rows};
+use crate::rows::each::{call, rows};
 
 /// Cast each record to a float type, or to NaN when the cast has no result. NaN is the null value
 /// of float types.
@@ -53,7 +53,7 @@ where
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<TIA>>>,
     M: MetricOn<VectorDomain<AtomDomain<TOA>>>,
 {
-    each_of(input, AtomDomain::default, cast_inherent)
+    Transformation::each(input, AtomDomain::default, cast_inherent)
 }
 fn cast_inherent<I: Atom, O: Atom + Float + RoundCast<I>>() -> Function<Vec<I>, Vec<O>> {
     let (label, null) = (call("cast_inherent", []), O::from_f64_toward_zero(f64::NAN));

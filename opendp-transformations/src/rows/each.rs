@@ -84,33 +84,7 @@ where
         Err(error) => Err(error),
     }
 }
-/// Build a transformation as [`each`] does. This function calls `element` and `function` itself. So
-/// a caller makes only this one call, and the compiler writes no code that drops the arguments
-/// after a panic. Such code would be compiled for each choice of types.
-pub(crate) fn each_of<D, E, M>(
-    input: Space<VectorDomain<D>, M>,
-    element: fn() -> E,
-    function: fn() -> Function<Vec<D::Carrier>, Vec<E::Carrier>>,
-) -> Result<Transformation<VectorDomain<D>, M, VectorDomain<E>, M>>
-where
-    D: Domain,
-    E: Domain,
-    M: DatasetMetric + MetricOn<VectorDomain<D>> + MetricOn<VectorDomain<E>>,
-{
-    let function = function();
-    match alike_of(element, &input) {
-        Ok((output, map)) => Ok(Transformation::new(input, output, function, map)),
-        Err(error) => Err(error),
-    }
-}
 type Output<E, M> = (Space<VectorDomain<E>, M>, StabilityMap<M, M>);
-fn alike_of<E, M>(element: fn() -> E, input: &dyn Input<M>) -> Result<Output<E, M>>
-where
-    E: Domain,
-    M: MetricOn<VectorDomain<E>>,
-{
-    alike(element(), true, input)
-}
 /// Return the output space and the map of a function that acts on each record alone. The output has
 /// the same number of records as the input if `all`. The element domain of the output can be
 /// different.

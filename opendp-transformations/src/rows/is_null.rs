@@ -5,7 +5,7 @@ use opendp_core::{
     Transformation, VectorDomain,
 };
 
-use crate::rows::each::{call, each_of, rows};
+use crate::rows::each::{call, rows};
 
 /// A domain in which null or NaN means that a value is missing.
 pub trait Nullable: Domain {
@@ -66,7 +66,7 @@ where
     D: Nullable,
     M: DatasetMetric + MetricOn<VectorDomain<D>> + MetricOn<VectorDomain<AtomDomain<bool>>>,
 {
-    each_of(input, AtomDomain::default, is_null::<D>)
+    Transformation::each(input, AtomDomain::default, is_null::<D>)
 }
 fn is_null<D: Nullable>() -> Function<Vec<D::Carrier>, Vec<bool>> {
     let label = call("is_null", []);
