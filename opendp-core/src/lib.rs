@@ -124,7 +124,7 @@ pub use metrics::{
 pub use migration::{Change, Migration};
 pub use registration::{ArgumentType, Family, Generic, Origin, Parameter, Registration, Signature};
 pub use space::Space;
-pub use transformation::{After, Transformation};
+pub use transformation::{After, Outcome, Remeasured, Transformation};
 pub use type_name::{Named, TypeName};
 
 pub mod descriptors {

@@ -17,7 +17,7 @@ use opendp_core::{
 };
 
 use crate::count::tally::tally;
-use crate::symmetric::{counted, row_count};
+use crate::symmetric::{self, row_count};
 
 pub use count_by::make_count_by;
 pub use count_by_categories::{Norm, make_count_by_categories};
@@ -70,9 +70,10 @@ where
     TO: Tally,
 {
     // The map is the same for a known size; `DECISIONS.md` says why.
-    counted(input, false, || {
-        Function::fold_then(Count { output_type: <TO as Named>::type_name }, tally)
-    })
+    Transformation::from_fns(input, symmetric::count, count)
+}
+fn count<T: Atom, TO: Tally>() -> Function<Vec<T>, TO> {
+    Function::fold_then(Count { output_type: <TO as Named>::type_name }, tally)
 }
 
 register! {

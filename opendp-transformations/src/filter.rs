@@ -8,8 +8,6 @@ use opendp_core::{
     Carrier, DatasetMetric, Domain, Function, MetricOn, Result, Space, Transformation, VectorDomain,
 };
 
-use crate::rows::each::each_kept;
-
 pub use drop_null::make_drop_null;
 pub use filter_bounds::make_filter_bounds;
 pub use filter_values::make_filter_values;
@@ -65,7 +63,7 @@ where
     M: DatasetMetric + MetricOn<VectorDomain<D>>,
 {
     let element = input.domain().element().clone();
-    each_kept(input, element, false, kept(keep))
+    Transformation::each_kept(input, element, false, kept(keep))
 }
 
 /// Make the function that keeps the records for which a condition holds.

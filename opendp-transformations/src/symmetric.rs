@@ -2,8 +2,8 @@
 
 use opendp_core::arith::InfCast;
 use opendp_core::{
-    AbsoluteDistance, Atom, AtomDomain, DatasetMetric, Domain, Function, L01InfDistance, Metric,
-    Result, Space, StabilityMap, SymmetricDistance, Transformation, VectorDomain,
+    AbsoluteDistance, Atom, AtomDomain, DatasetMetric, Domain, L01InfDistance, Metric, Result,
+    Space, StabilityMap, SymmetricDistance, Transformation, VectorDomain,
 };
 
 use crate::Tally;
@@ -40,8 +40,7 @@ fn on_metric<T: Atom, M: DatasetMetric, DO: Domain, MO: Metric>(
     aggregate: &Aggregate<T, DO, MO>,
 ) -> Transformation<Records<T>, M, DO, MO> {
     let map = to_symmetric(input.metric()).then(aggregate.stability_map());
-    let (output, function) = (aggregate.output().clone(), aggregate.function().clone());
-    Transformation::new(input, output, function, map)
+    aggregate.on(input, map)
 }
 /// Return the map from a distance in the metric `M` to a bound on the symmetric distance.
 pub(crate) fn to_symmetric<M: DatasetMetric>(metric: &M) -> StabilityMap<M, SymmetricDistance> {
@@ -92,7 +91,11 @@ impl Changes {
 /// [`Changes::total`] bounds the number of counts that change, and the sum of the changes.
 /// [`Changes::largest`] bounds the largest change. The bounds on the sum and on the largest change
 /// are rounded up, as in `one_each`.
-pub(crate) fn one_in_one<M: DatasetMetric, T: Tally>(
+///
+/// A panic in a function of the C ABI ends the process, so such a function never unwinds. The
+/// callers, which are compiled for many types, need no code that drops their values after a panic.
+#[allow(improper_ctypes_definitions, reason = "no C code calls it")]
+pub(crate) extern "C" fn one_in_one<M: DatasetMetric, T: Tally>(
     input: &dyn Input<M>,
 ) -> StabilityMap<M, L01InfDistance<AbsoluteDistance<T>>> {
     let (metric, sized) = (input.metric().clone(), input.size().is_some());
@@ -101,25 +104,21 @@ pub(crate) fn one_in_one<M: DatasetMetric, T: Tally>(
         Ok((total, as_count(total)?, as_count(largest)?))
     })
 }
-/// Make a transformation from the function that `count` makes. The output of this function must
-/// change by at most one for each record that is added or removed. If `replaced`, the output must
-/// also change by at most one for each record that is replaced by another record.
-pub(crate) fn counted<T: Atom, M: DatasetMetric, TO: Tally>(
-    input: Space<Records<T>, M>,
-    replaced: bool,
-    count: fn() -> Function<Vec<T>, TO>,
-) -> Result<Transformation<Records<T>, M, AtomDomain<TO>, AbsoluteDistance<TO>>> {
-    let count = count();
-    match number(&input, replaced) {
-        Ok((output, map)) => Ok(Transformation::new(input, output, count, map)),
-        Err(error) => Err(error),
-    }
-}
-fn number<M: DatasetMetric, TO: Tally>(
-    input: &dyn Input<M>,
-    replaced: bool,
+/// Return the output space and the map of a count that changes by at most one for each record that
+/// is added or removed. The map does not depend on the number of records.
+pub(crate) fn count<M: DatasetMetric, TO: Tally>(
+    _: Option<usize>,
+    metric: &M,
 ) -> Result<(Number<TO>, StabilityMap<M, AbsoluteDistance<TO>>)> {
-    let (metric, sized) = (input.metric().clone(), replaced && input.size().is_some());
+    sized_count(None, metric)
+}
+/// Return the output space and the map of a count that changes by at most one for each record that
+/// is added, removed, or replaced by another record.
+pub(crate) fn sized_count<M: DatasetMetric, TO: Tally>(
+    size: Option<usize>,
+    metric: &M,
+) -> Result<(Number<TO>, StabilityMap<M, AbsoluteDistance<TO>>)> {
+    let (metric, sized) = (metric.clone(), size.is_some());
     let map =
         StabilityMap::new(move |d_in: &u32| as_count(Changes::of(&metric, sized, *d_in)?.largest));
     Ok((Space::new(AtomDomain::non_nan(), AbsoluteDistance::new())?, map))

@@ -177,14 +177,14 @@ macro_rules! any {
             }
             /// Borrow the object as a `T`. The type of the object must have been checked before.
             pub(crate) fn known<T: $bound>(&self) -> &T {
-                let itself: &dyn Any = self;
-                if let Some(inner) = self.as_any().downcast_ref() {
-                    return inner;
-                }
-                match itself.downcast_ref() {
-                    Some(inner) => inner,
+                match self.object(TypeId::of::<T>()).downcast_ref() {
+                    Some(object) => object,
                     None => another(),
                 }
+            }
+            /// Return this object if `id` is its own type, and otherwise the object inside.
+            fn object(&self, id: TypeId) -> &dyn Any {
+                if id == TypeId::of::<Self>() { self } else { self.as_any() }
             }
             /// Return whether the type that was erased is `T`.
             pub fn is<T: $bound>(&self) -> bool {

@@ -22,11 +22,17 @@ trait ErasedValue: Any + Send + Sync {
     fn append(&mut self, chunk: AnyChunk<'_>) -> Result<()>;
     fn copy(&self) -> Arc<dyn ErasedValue>;
     fn empty(&self) -> Arc<dyn ErasedValue>;
-    /// Move the value into `place`, which must be an empty `Option` of the value's type.
-    fn move_to(self: Arc<Self>, place: &mut dyn Any);
+    /// Move the value into `place`, which must be an empty [`Place`] for the value's type. The
+    /// caller must not use `self` afterwards.
+    fn move_to(&mut self, place: &mut dyn Any);
+    /// Copy the value into `place`, which must be an empty [`Place`] for the value's type.
+    fn copy_to(&self, place: &mut dyn Any);
     fn bind(&self, turn: &Turn) -> AnyValue;
     fn apart(&self) -> Option<(AnyValue, AnyValue)>;
 }
+/// A place for a value that is moved out of its erased form. After a panic, nothing drops the value
+/// in a place. So the compiler writes no code for this case, which would be compiled for each type.
+type Place<T> = ManuallyDrop<Option<T>>;
 fn new_buffer<T: Carrier>() -> Arc<dyn ErasedValue> {
     Arc::new(T::buffer())
 }
@@ -54,14 +60,14 @@ impl<T: Carrier> ErasedValue for T {
     fn empty(&self) -> Arc<dyn ErasedValue> {
         new_buffer::<T>()
     }
-    fn move_to(mut self: Arc<Self>, place: &mut dyn Any) {
+    fn move_to(&mut self, place: &mut dyn Any) {
         if let Some(place) = place.downcast_mut() {
-            // If the value has one owner, the value is moved out. If the value has several owners,
-            // a copy is moved out.
-            *place = Some(match Arc::get_mut(&mut self) {
-                Some(value) => value.take(),
-                None => (*self).clone(),
-            });
+            *place = Place::new(Some(self.take()));
+        }
+    }
+    fn copy_to(&self, place: &mut dyn Any) {
+        if let Some(place) = place.downcast_mut() {
+            *place = Place::new(Some(self.clone()));
         }
     }
     fn bind(&self, turn: &Turn) -> AnyValue {
@@ -123,11 +129,9 @@ impl AnyValue {
     }
     /// Move the value out of a `Result`, and recover its type.
     pub(crate) fn downcast_result<T: Carrier>(value: Result<Self>) -> Result<T> {
-        // After a panic, nothing drops the value in a `ManuallyDrop`. So the compiler writes no code
-        // for this case, which would be compiled for each type.
-        let mut place: ManuallyDrop<Option<T>> = ManuallyDrop::new(None);
-        match move_value(value, TypeId::of::<T>(), &mut *place, T::type_name) {
-            Ok(()) => match ManuallyDrop::into_inner(place) {
+        let mut place: Place<T> = const { Place::new(None) };
+        match move_value(value, TypeId::of::<T>, &mut place, T::type_name) {
+            Ok(()) => match Place::into_inner(place) {
                 Some(value) => Ok(value),
                 None => Err(mixed_up()),
             },
@@ -184,21 +188,26 @@ impl AnyValue {
         Error::Downcast { expected, found: self.inner_type() }
     }
 }
-/// Move a value into `place`, an empty `Option` of the type with the identity `id`. Return an error
-/// if the value has another type.
+/// Move a value into `place`, an empty [`Place`] for the type with the identity `id`. Return an
+/// error if the value has another type.
 fn move_value(
     value: Result<AnyValue>,
-    id: TypeId,
+    id: fn() -> TypeId,
     place: &mut dyn Any,
     expected: fn() -> TypeName,
 ) -> Result<()> {
     let value = value?;
     if let Some(place) = place.downcast_mut() {
-        *place = Some(value);
+        *place = Place::new(Some(value));
         return Ok(());
     }
     match value.0 {
-        Some(inner) if (*inner).type_id() == id => inner.move_to(place),
+        // If the value has one owner, the value is moved out. If the value has several owners, a
+        // copy is moved out.
+        Some(mut inner) if (*inner).type_id() == id() => match Arc::get_mut(&mut inner) {
+            Some(value) => value.move_to(place),
+            None => inner.copy_to(place),
+        },
         other => return Err(AnyValue(other).another(expected())),
     }
     Ok(())

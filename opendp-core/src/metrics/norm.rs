@@ -29,13 +29,13 @@ pub type L2Distance<Q> = LpDistance<2, Q>;
 
 impl<Q> AbsoluteDistance<Q> {
     /// Make the metric that states absolute differences as numbers of type `Q`.
-    pub fn new() -> Self {
+    pub const fn new() -> Self {
         AbsoluteDistance(PhantomData)
     }
 }
 impl<const P: usize, Q> LpDistance<P, Q> {
     /// Make the metric that states `P`-norms as numbers of type `Q`.
-    pub fn new() -> Self {
+    pub const fn new() -> Self {
         LpDistance(PhantomData)
     }
 }

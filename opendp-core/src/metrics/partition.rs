@@ -28,7 +28,7 @@ pub type L02InfDistance<M> = L0PInfDistance<2, M>;
 
 impl<const P: usize, M> L0PInfDistance<P, M> {
     /// Measure the change of each part with `inner`.
-    pub fn new(inner: M) -> Self {
+    pub const fn new(inner: M) -> Self {
         L0PInfDistance(inner)
     }
     /// Return the metric that measures the change of a part.

@@ -4,12 +4,11 @@ use std::collections::HashMap;
 
 use opendp_core::{
     AbsoluteDistance, AtomDomain, DatasetMetric, Fold, Function, L01InfDistance, MapDomain,
-    MetricOn, Named, Result, Space, StabilityMap, Transformation, TypeName, VectorDomain,
+    MetricOn, Named, Result, Space, Transformation, TypeName, VectorDomain,
 };
 
 use crate::count::label;
 use crate::count::table::Table;
-use crate::rows::each::Input;
 use crate::symmetric::one_in_one;
 use crate::{Key, Tally};
 
@@ -73,28 +72,19 @@ where
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
     TV: Tally,
 {
-    let function = count_by();
-    match counts(input.domain().element(), &input) {
-        Ok((output, map)) => Ok(Transformation::new(input, output, function, map)),
-        Err(error) => Err(error),
-    }
+    let (domain, map) = (tallied(&input), one_in_one(&input));
+    let metric = const { L01InfDistance::new(AbsoluteDistance::new()) };
+    Transformation::checked(input, domain, metric, count_by(), map)
 }
-type Changes<TV> = L01InfDistance<AbsoluteDistance<TV>>;
-/// Return the output space and the map of `make_count_by`.
-fn counts<T: Key, M: DatasetMetric, TV: Tally>(
-    keys: &AtomDomain<T>,
-    input: &dyn Input<M>,
-) -> Result<(
-    Space<MapDomain<AtomDomain<T>, AtomDomain<TV>>, Changes<TV>>,
-    StabilityMap<M, Changes<TV>>,
-)> {
-    let domain = MapDomain::new(keys.clone(), AtomDomain::non_nan());
-    match Space::new(domain, L01InfDistance::new(AbsoluteDistance::new())) {
-        Ok(output) => Ok((output, one_in_one(input))),
-        Err(error) => Err(error),
-    }
+/// Return the output domain of `make_count_by`. For the C ABI, see [`one_in_one`].
+#[allow(improper_ctypes_definitions, reason = "no C code calls it")]
+extern "C" fn tallied<T: Key, M: DatasetMetric, TV: Tally>(
+    input: &Space<VectorDomain<AtomDomain<T>>, M>,
+) -> MapDomain<AtomDomain<T>, AtomDomain<TV>> {
+    MapDomain::new(input.domain().element().clone(), AtomDomain::non_nan())
 }
-fn count_by<T: Key, TV: Tally>() -> Function<Vec<T>, HashMap<T, TV>> {
+#[allow(improper_ctypes_definitions, reason = "no C code calls it")]
+extern "C" fn count_by<T: Key, TV: Tally>() -> Function<Vec<T>, HashMap<T, TV>> {
     Function::fold_then(CountBy { output_type: <TV as Named>::type_name }, tallies)
 }
 
@@ -134,7 +124,8 @@ impl<T: Key> Fold<Vec<T>, Vec<(T, u64)>> for CountBy {
     }
 }
 fn tallies<T: Key, TV: Tally>(mut counts: Vec<(T, u64)>) -> Result<HashMap<T, TV>> {
-    let mut tallies = HashMap::with_capacity(counts.len());
+    let mut tallies = HashMap::new();
+    tallies.reserve(counts.len());
     while let Some((key, count)) = counts.pop() {
         tallies.insert(key, TV::saturating_count(count));
     }

@@ -74,13 +74,37 @@ where
     MO: Norm + MetricOn<VectorDomain<AtomDomain<TOA>>>,
     TOA: Tally,
 {
-    let fold = Histogram::new(categories, null_category, <TOA as Named>::type_name);
-    match parts(fold, &input) {
-        Ok((fold, output, map)) => {
-            Ok(Transformation::new(input, output, Function::fold_then(fold, tallies), map))
+    match histogram(categories, null_category) {
+        Ok((function, cells)) => {
+            let (domain, metric) = output(cells);
+            let map = bounded(&input);
+            Transformation::checked(input, domain, metric, function, map)
         }
         Err(error) => Err(error),
     }
+}
+/// Return the function of `make_count_by_categories` and its number of cells. For the C ABI of this
+/// function and of the next two functions, see [`one_in_one`](crate::symmetric::one_in_one).
+#[allow(improper_ctypes_definitions, reason = "no C code calls it")]
+extern "C" fn histogram<T: Key, TOA: Tally>(
+    categories: Vec<T>,
+    null_category: bool,
+) -> Result<(Function<Vec<T>, Vec<TOA>>, usize)> {
+    let fold = Histogram::new(categories, null_category, <TOA as Named>::type_name)?;
+    let cells = fold.cells();
+    Ok((Function::fold_then(fold, tallies), cells))
+}
+#[allow(improper_ctypes_definitions, reason = "no C code calls it")]
+extern "C" fn output<TOA: Tally, MO: Default>(cells: usize) -> (VectorDomain<AtomDomain<TOA>>, MO) {
+    (VectorDomain::new(AtomDomain::non_nan()).with_size(cells), MO::default())
+}
+#[allow(improper_ctypes_definitions, reason = "no C code calls it")]
+extern "C" fn bounded<M: DatasetMetric, MO: Norm>(input: &dyn Input<M>) -> StabilityMap<M, MO> {
+    let (metric, sized) = (input.metric().clone(), input.size().is_some());
+    StabilityMap::new(move |d_in: &u32| {
+        let Changes { total, largest } = Changes::of(&metric, sized, *d_in)?;
+        MO::bound(total, largest)
+    })
 }
 
 register! {
@@ -135,29 +159,6 @@ where
         }
         Q::inf_cast(f64::from(total).inf_mul(f64::from(largest))?.inf_sqrt()?)
     }
-}
-
-type Parts<L, M, MO, TOA> =
-    (Histogram<L>, Space<VectorDomain<AtomDomain<TOA>>, MO>, StabilityMap<M, MO>);
-/// Build the output space and the map of `make_count_by_categories`.
-fn parts<L, M, MO, TOA>(
-    fold: Result<Histogram<L>>,
-    input: &dyn Input<M>,
-) -> Result<Parts<L, M, MO, TOA>>
-where
-    L: LongKey,
-    M: DatasetMetric,
-    MO: Norm + MetricOn<VectorDomain<AtomDomain<TOA>>>,
-    TOA: Tally,
-{
-    let fold = fold?;
-    let domain = VectorDomain::new(AtomDomain::non_nan()).with_size(fold.cells());
-    let (metric, sized) = (input.metric().clone(), input.size().is_some());
-    let map = StabilityMap::new(move |d_in: &u32| {
-        let Changes { total, largest } = Changes::of(&metric, sized, *d_in)?;
-        MO::bound(total, largest)
-    });
-    Ok((fold, Space::new(domain, MO::default())?, map))
 }
 
 /// The fold of `make_count_by_categories`. The first cell of the state counts the records that are

@@ -9,7 +9,7 @@ use opendp_core::{
 
 use crate::count::label;
 use crate::count::tally::{Tally, tally};
-use crate::symmetric::counted;
+use crate::symmetric::sized_count;
 use crate::{Key, count::table};
 
 /// Count the distinct values among the records.
@@ -62,10 +62,11 @@ where
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
     TO: Tally,
 {
-    counted(input, true, || {
-        let fold = Distinct { seed: table::seed(), output_type: <TO as Named>::type_name };
-        Function::fold_then(fold, tally)
-    })
+    Transformation::from_fns(input, sized_count, distinct)
+}
+fn distinct<T: Key, TO: Tally>() -> Function<Vec<T>, TO> {
+    let fold = Distinct { seed: table::seed(), output_type: <TO as Named>::type_name };
+    Function::fold_then(fold, tally)
 }
 
 register! {

@@ -30,14 +30,22 @@ where
     I: Cell,
     O: Atom + RoundCast<I>,
 {
-    column_of(rows.rows(), &|made: &mut Vec<O>| {
-        defaults(rows.cells(name).unwrap_or_default(), made)
-    })
+    column_of::<O>(rows.rows(), &rows.cells::<I>(name).unwrap_or_default())
 }
-/// Make a column of `rows` cells. `fill` makes the cells, or no cells if the column is missing.
-fn column_of<O: Atom>(rows: usize, fill: &dyn Fn(&mut Vec<O>) -> Result<()>) -> Result<Column> {
+/// Cells that can be cast to cells of type `O`.
+trait Casts<O> {
+    /// Append the cast of each cell to `made`.
+    fn append_to(&self, made: &mut Vec<O>) -> Result<()>;
+}
+impl<I, O: Atom + RoundCast<I>> Casts<O> for &[I] {
+    fn append_to(&self, made: &mut Vec<O>) -> Result<()> {
+        defaults(self, made)
+    }
+}
+/// Make a column of `rows` cells from all old cells, or from no cells if the column is missing.
+fn column_of<O: Atom>(rows: usize, cells: &dyn Casts<O>) -> Result<Column> {
     let mut made = Vec::with_capacity(rows);
-    fill(&mut made)?;
+    cells.append_to(&mut made)?;
     made.resize(rows, O::default());
     Ok(Column::new(made))
 }

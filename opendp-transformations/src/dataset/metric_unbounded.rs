@@ -2,7 +2,8 @@
 
 use opendp_core::{
     AtomDomain, ChangeOneDistance, DatasetMetric, Domain, HammingDistance, InsertDeleteDistance,
-    MetricOn, OptionDomain, Result, Space, SymmetricDistance, Transformation, VectorDomain,
+    MetricOn, OptionDomain, Result, Space, StabilityMap, SymmetricDistance, Transformation,
+    VectorDomain,
 };
 
 use crate::rows::identity::copy;
@@ -59,9 +60,13 @@ where
     M: BoundedMetric + MetricOn<D>,
     M::Unbounded: MetricOn<D>,
 {
-    let output = Space::new(input.domain().clone(), M::Unbounded::default())?;
-    let map = one_each(input.metric());
-    Ok(Transformation::new(input, output, copy(), map))
+    Transformation::remeasured(input, unbounded, copy)
+}
+fn unbounded<M: BoundedMetric>(
+    _: Option<usize>,
+    metric: &M,
+) -> Result<(M::Unbounded, StabilityMap<M, M::Unbounded>)> {
+    Ok((M::Unbounded::default(), one_each(metric)))
 }
 
 register! {
@@ -82,7 +87,7 @@ register! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use opendp_core::{DistanceOn, StabilityMap, laws};
+    use opendp_core::{DistanceOn, laws};
 
     #[track_caller]
     fn check<M>()

@@ -62,8 +62,13 @@ where
     M: OrderedMetric + MetricOn<D>,
     M::Unordered: MetricOn<D>,
 {
-    let output = Space::new(input.domain().clone(), M::Unordered::default())?;
-    Ok(Transformation::new(input, output, copy(), StabilityMap::identity()))
+    Transformation::remeasured(input, unordered, copy)
+}
+fn unordered<M: OrderedMetric>(
+    _: Option<usize>,
+    _: &M,
+) -> Result<(M::Unordered, StabilityMap<M, M::Unordered>)> {
+    Ok((M::Unordered::default(), StabilityMap::identity()))
 }
 
 register! {

@@ -6,7 +6,7 @@ use opendp_core::{
 };
 
 use crate::Nullable;
-use crate::rows::each::{call, each_kept};
+use crate::rows::each::call;
 
 /// Drop each record that is null or NaN.
 ///
@@ -48,7 +48,7 @@ where
     D: Nullable,
     M: DatasetMetric + MetricOn<VectorDomain<D>> + MetricOn<VectorDomain<AtomDomain<D::Present>>>,
 {
-    each_kept(input, AtomDomain::non_nan(), false, drop_null::<D>())
+    Transformation::each_kept(input, AtomDomain::non_nan(), false, drop_null::<D>())
 }
 fn drop_null<D: Nullable>() -> Function<Vec<D::Carrier>, Vec<D::Present>> {
     let label = call("drop_null", []);

@@ -5,7 +5,7 @@ use opendp_core::{
 };
 
 use crate::filter::kept;
-use crate::rows::each::{call_on, each_kept};
+use crate::rows::each::call_on;
 
 /// Keep the records that lie within bounds.
 ///
@@ -54,7 +54,12 @@ where
 {
     let label = call_on("filter_bounds", bounds.clone());
     let element = AtomDomain::bounded(bounds.clone());
-    each_kept(input, element, false, kept(move |row| bounds.contains(row)).labelled(label))
+    Transformation::each_kept(
+        input,
+        element,
+        false,
+        kept(move |row| bounds.contains(row)).labelled(label),
+    )
 }
 
 register! {
@@ -90,7 +95,9 @@ mod tests {
         let input = Space::new(input, SymmetricDistance).unwrap();
         let bounds = Bounds::new(0.0, 1.0).unwrap();
         let keep = |row: &f64| !(*row < 0.0 || 1.0 < *row);
-        let wrong = each_kept(input, AtomDomain::bounded(bounds), false, kept(keep)).unwrap();
+        let wrong =
+            Transformation::each_kept(input, AtomDomain::bounded(bounds), false, kept(keep))
+                .unwrap();
         assert!(laws::member(&wrong, &[vec![f64::NAN]]).is_err());
     }
 }

@@ -6,7 +6,7 @@ use opendp_core::{
 };
 
 use crate::filter::kept;
-use crate::rows::each::{call, each_kept};
+use crate::rows::each::call;
 use crate::rows::find::places;
 
 /// Keep the records that are in a list of values.
@@ -52,7 +52,12 @@ where
     let label = call("filter_values", [values.to_json()]);
     let values = places(values);
     let element = input.domain().element().clone();
-    each_kept(input, element, false, kept(move |row| values.contains_key(row)).labelled(label))
+    Transformation::each_kept(
+        input,
+        element,
+        false,
+        kept(move |row| values.contains_key(row)).labelled(label),
+    )
 }
 
 register! {

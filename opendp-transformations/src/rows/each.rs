@@ -1,8 +1,8 @@
 //! Builds transformations that act on each record alone.
 
 use opendp_core::{
-    Codec, DatasetMetric, Domain, Function, Metric, MetricOn, Result, Space, StabilityMap,
-    Transformation, VectorDomain,
+    Codec, DatasetMetric, Domain, Function, Metric, MetricOn, Result, Space, Transformation,
+    VectorDomain,
 };
 use serde_json::Value as Json;
 
@@ -64,41 +64,7 @@ where
     E: Domain,
     M: DatasetMetric + MetricOn<VectorDomain<D>> + MetricOn<VectorDomain<E>>,
 {
-    each_kept(input, element, true, function)
-}
-/// Build a transformation whose function keeps or drops each record alone, and then acts on each
-/// kept record alone. If `all`, the function keeps all records.
-pub(crate) fn each_kept<D, E, M>(
-    input: Space<VectorDomain<D>, M>,
-    element: E,
-    all: bool,
-    function: Function<Vec<D::Carrier>, Vec<E::Carrier>>,
-) -> Result<Transformation<VectorDomain<D>, M, VectorDomain<E>, M>>
-where
-    D: Domain,
-    E: Domain,
-    M: DatasetMetric + MetricOn<VectorDomain<D>> + MetricOn<VectorDomain<E>>,
-{
-    match alike(element, all, &input) {
-        Ok((output, map)) => Ok(Transformation::new(input, output, function, map)),
-        Err(error) => Err(error),
-    }
-}
-type Output<E, M> = (Space<VectorDomain<E>, M>, StabilityMap<M, M>);
-/// Return the output space and the map of a function that acts on each record alone. The output has
-/// the same number of records as the input if `all`. The element domain of the output can be
-/// different.
-fn alike<E, M>(element: E, all: bool, input: &dyn Input<M>) -> Result<Output<E, M>>
-where
-    E: Domain,
-    M: MetricOn<VectorDomain<E>>,
-{
-    let domain = VectorDomain::new(element);
-    let domain = match input.size() {
-        Some(size) if all => domain.with_size(size),
-        _ => domain,
-    };
-    Ok((Space::new(domain, input.metric().clone())?, StabilityMap::identity()))
+    Transformation::each_kept(input, element, true, function)
 }
 /// The properties of an input space that the output space copies.
 pub(crate) trait Input<M> {
