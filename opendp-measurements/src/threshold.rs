@@ -139,53 +139,40 @@ where
     V: ThresholdNumber + NoiseNumber<N>,
     M: ThresholdMetric<P>,
 {
-    match lattice_of::<N, V>(scale, threshold, k) {
-        Ok(lattice) => {
-            let measure = N::Measure::default();
-            let function = keeping::<N, K, V>(scale, threshold, lattice);
-            let map = losing::<P, N, V, M>(scale, threshold, lattice);
-            let bound = accuracy_of(N::accuracy, scale, lattice, None);
+    match parts_of::<P, N, V, M>(scale, threshold, k) {
+        Ok((noising, measure, map, bound)) => {
+            let function = kept_of(threshold, noising);
             Ok(Measurement::new(input, measure, function, map).with_accuracy(bound))
         }
         Err(error) => Err(error),
     }
 }
-/// Check the threshold, and return the exponent of the lattice of the noise.
-fn lattice_of<N, V>(scale: Scale, threshold: V, k: Option<i32>) -> Result<Option<i32>>
-where
-    N: NoiseDistribution,
-    V: ThresholdNumber + NoiseNumber<N>,
-{
-    threshold.check_threshold()?;
-    lattice(<V as NoiseNumber<N>>::LATTICES, scale, k)
-}
-/// Build the privacy map, which is the same for all types of keys.
-fn losing<const P: usize, N, V, M>(
+/// Check the threshold and the exponent of the lattice. Return the function that adds noise, the
+/// measure, the privacy map and the accuracy. These parts are the same for all types of keys.
+#[allow(clippy::type_complexity, reason = "the only caller takes the parts apart")]
+fn parts_of<const P: usize, N, V, M>(
     scale: Scale,
     threshold: V,
-    lattice: Option<i32>,
-) -> PrivacyMap<M, N::Measure>
+    k: Option<i32>,
+) -> Result<(
+    Noising<V>,
+    N::Measure,
+    PrivacyMap<M, N::Measure>,
+    impl Fn(f64) -> Result<Vec<Option<f64>>>,
+)>
 where
     N: ThresholdNoise<P>,
     V: ThresholdNumber + NoiseNumber<N>,
     M: ThresholdMetric<P>,
 {
-    PrivacyMap::new(move |d_in: &M::Distance| M::loss::<N, V>(d_in, scale, threshold, lattice))
+    threshold.check_threshold()?;
+    let lattice = lattice(<V as NoiseNumber<N>>::LATTICES, scale, k)?;
+    let map =
+        PrivacyMap::new(move |d_in: &M::Distance| M::loss::<N, V>(d_in, scale, threshold, lattice));
+    let noising = noising::<N, V>(scale.value(), lattice.unwrap_or(0));
+    Ok((noising, N::Measure::default(), map, accuracy_of(N::accuracy, scale, lattice, None)))
 }
 
-/// Build the function that releases a map. This function does not depend on the distance type.
-fn keeping<N, K, V>(
-    scale: Scale,
-    threshold: V,
-    lattice: Option<i32>,
-) -> Function<HashMap<K, V>, HashMap<K, V>>
-where
-    N: NoiseDistribution,
-    K: HashableAtom,
-    V: ThresholdNumber + NoiseNumber<N>,
-{
-    kept_of(threshold, noising::<N, V>(scale.value(), lattice.unwrap_or(0)))
-}
 /// Build the function that releases a map, from a function that adds noise.
 fn kept_of<K, V>(threshold: V, noising: Noising<V>) -> Function<HashMap<K, V>, HashMap<K, V>>
 where
