@@ -7,6 +7,7 @@ use opendp_core::{
 };
 use serde_json::json;
 
+use super::chooser::distances;
 use super::*;
 use crate::make_private_quantile;
 use opendp_transformations::Alpha;
