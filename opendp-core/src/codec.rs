@@ -290,12 +290,10 @@ impl<K: Codec + Eq + Hash, V: Codec> Codec for HashMap<K, V> {
     }
     fn from_json(json: &Json) -> Result<Self> {
         let mut map = HashMap::new();
-        let mut insert = |key: &Json, value: &Json| {
-            let (key, value) = (K::from_json(key)?, V::from_json(value)?);
-            Ok(map.insert(key, value).is_none())
-        };
-        insert_pairs(json, &mut insert)?;
-        Ok(map)
+        match insert_pairs(json, &mut map) {
+            Ok(()) => Ok(map),
+            Err(error) => Err(error),
+        }
     }
     fn bound_to(self, turn: &Turn) -> Self {
         if V::COMPLETE {
@@ -327,10 +325,21 @@ pub(crate) fn json_of_pairs(mut pairs: Vec<(Json, Json)>) -> Json {
         pairs.into_iter().map(|(key, value)| Json::Array(vec![key, value])).collect()
     }
 }
-/// Pass each pair of a map in JSON to `insert`, which returns whether the key is new.
-fn insert_pairs(json: &Json, insert: &mut dyn FnMut(&Json, &Json) -> Result<bool>) -> Result<()> {
+/// A map to which pairs in JSON can be added.
+trait Pairs {
+    /// Insert a pair. Return whether the key is new.
+    fn insert_json(&mut self, key: &Json, value: &Json) -> Result<bool>;
+}
+impl<K: Codec + Eq + Hash, V: Codec> Pairs for HashMap<K, V> {
+    fn insert_json(&mut self, key: &Json, value: &Json) -> Result<bool> {
+        let (key, value) = (K::from_json(key)?, V::from_json(value)?);
+        Ok(self.insert(key, value).is_none())
+    }
+}
+/// Insert each pair of a map in JSON into `map`.
+fn insert_pairs(json: &Json, map: &mut dyn Pairs) -> Result<()> {
     for (key, value) in pairs_of_json(json)? {
-        if !insert(&key, &value)? {
+        if !map.insert_json(&key, &value)? {
             return Err(Error::FailedCast(
                 "expected distinct keys, found the same key twice".into(),
             ));

@@ -42,7 +42,10 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Made for Transformation<DI,
         Kind::Transformation
     }
     fn type_name() -> TypeName {
-        <Self as Named>::type_name()
+        TypeName::applied(
+            "Transformation",
+            &[DI::type_name, MI::type_name, DO::type_name, MO::type_name],
+        )
     }
     fn erased(&self) -> Constructed {
         Constructed::Transformation(self.erase())

@@ -16,7 +16,8 @@ use fold::load;
 pub use fold::{Fold, Partial};
 use label::Types;
 use map::MapLeaf;
-use rows::{RowsLeaf, begin, erased};
+pub use rows::Rows;
+use rows::{Body, RowsLeaf, begin, erased};
 pub(crate) use stage::Stage;
 use stage::{fold_last, fold_stage, in_order_only, no_fold};
 pub use threads::with_threads;
@@ -74,6 +75,25 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     ) -> Self {
         let stage = Stage::rows(erased::<I, O>(append), begin::<O>);
         Function { stage, run: Stage::eval }
+    }
+    /// Make a function as [`rows`](Function::rows) does, from a constant. So each choice of types
+    /// needs less compiled code than with `rows`.
+    ///
+    /// ```
+    /// # use opendp_core::{Function, Result, Rows};
+    /// fn double(rows: &[i32], out: &mut Vec<i32>) -> Result<()> {
+    ///     out.extend(rows.iter().map(|x| 2 * x));
+    ///     Ok(())
+    /// }
+    /// let double = Function::<Vec<i32>, _>::rows_static(const { &Rows::new(double) });
+    /// assert_eq!(double.eval(&vec![1, 2])?, [2, 4]);
+    /// # Ok::<(), opendp_core::Error>(())
+    /// ```
+    pub fn rows_static<F>(rows: &'static Rows<F, I, O>) -> Self
+    where
+        F: for<'a> Fn(I::Chunk<'a>, &mut O) -> Result<()> + Send + Sync,
+    {
+        Function { stage: Stage::rows(Body::Static(rows), begin::<O>), run: Stage::eval }
     }
     /// Make a function that acts on each row alone. The output starts as a copy of `empty`, which
     /// has no rows. So even for an input without rows, the output has the right form, such as the

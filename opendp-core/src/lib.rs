@@ -103,7 +103,7 @@ pub use domains::{
 pub use erased::{Constructed, Kind};
 pub use error::{Error, Result};
 pub use frame::{Cell, Column, DataFrame, FrameChunk};
-pub use function::{Fold, Function, Partial, with_threads};
+pub use function::{Fold, Function, Partial, Rows, with_threads};
 pub use interaction::{
     Allowance, Handle, HeldLock, Ledger, Odometer, Queryable, Session, Turn, Turns, in_turn,
 };

@@ -216,6 +216,42 @@ impl<D: Domain, M: Metric> Space<D, M> {
         self.untyped.follows(&found.untyped)
     }
 }
+impl<D: Domain, M: Metric> Space<D, M> {
+    /// Erase the types of the domain and the metric.
+    pub fn erase(&self) -> Space<AnyDomain, AnyMetric> {
+        self.untyped.erased()
+    }
+}
+impl Space<AnyDomain, AnyMetric> {
+    /// Recover the types of the domain and the metric.
+    ///
+    /// # Errors
+    /// `FailedCast` when the domain or the metric has another type.
+    pub fn typed<D: Domain, M: Metric>(&self) -> Result<Space<D, M>> {
+        let domain = self.untyped.domain.of_type::<D>()?.clone();
+        let metric = AnyMetric::new(self.untyped.metric.typed::<M>()?);
+        Ok(Untyped::new(domain, metric, self.untyped.best()).typed())
+    }
+}
+impl AnyDomain {
+    /// Check that the domain has the type `D`.
+    ///
+    /// # Errors
+    /// `FailedCast` when the domain has another type.
+    pub(crate) fn of_type<D: Domain>(&self) -> Result<&Self> {
+        self.downcast_ref::<D>().map(|_| self)
+    }
+}
+impl AnyMetric {
+    /// Recover the type of a metric. `M` can also be a type that stands for several metrics.
+    ///
+    /// # Errors
+    /// `FailedCast` when the metric has another type.
+    pub(crate) fn typed<M: Metric>(&self) -> Result<M> {
+        M::view(self)
+            .ok_or_else(|| Error::Downcast { expected: M::type_name(), found: self.inner_type() })
+    }
+}
 
 impl<D, M: Clone> Clone for Space<D, M> {
     fn clone(&self) -> Self {

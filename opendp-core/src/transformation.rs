@@ -1,15 +1,19 @@
 //! Stable data transformations.
 
+mod make;
+
 use std::fmt;
 use std::marker::PhantomData;
 
-use crate::erased::{AnyDomain, AnyMetric, AnyTransformation};
+pub use make::{Outcome, Remeasured};
+
+use crate::erased::AnyTransformation;
 use crate::function::Stage;
 use crate::map::Untyped as UntypedMap;
-use crate::space::{Untyped as UntypedSpace, fits};
+use crate::space::Untyped as UntypedSpace;
 use crate::{
-    Carrier, Constructed, DatasetMetric, Distance, Domain, Function, Measure, Measurement, Metric,
-    MetricOn, Named, Partial, Result, Space, StabilityMap, TypeName, VectorDomain,
+    Carrier, Constructed, Distance, Domain, Function, Made, Measure, Measurement, Metric, Named,
+    Partial, Result, Space, StabilityMap, TypeName,
 };
 
 /// A function between metric spaces with a bound on its stability.
@@ -70,51 +74,6 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, 
         self.function = self.function.labelled(text);
         self.function.stage.within(&self.input.untyped);
         self
-    }
-    /// Make a transformation whose output space is the pair of `domain` and `metric`. The caller is
-    /// responsible for the claim that [`Transformation`] states.
-    ///
-    /// # Errors
-    /// `MetricSpace` when `domain` and `metric` do not form a metric space.
-    pub fn checked(
-        input: Space<DI, MI>,
-        domain: DO,
-        metric: MO,
-        function: Function<DI::Carrier, DO::Carrier>,
-        map: StabilityMap<MI, MO>,
-    ) -> Result<Self>
-    where
-        MO: MetricOn<DO>,
-    {
-        let Function { stage, run } = function;
-        let (domain, metric) = (AnyDomain::new(domain), AnyMetric::new(metric));
-        let fits = fits::<DO, MO>;
-        match Parts::checked(input.untyped, domain, metric, fits, stage, map.untyped) {
-            Ok(Parts { input, output, stage, map }) => Ok(Transformation {
-                input: Space { untyped: input, types: PhantomData },
-                output: Space { untyped: output, types: PhantomData },
-                function: Function { stage, run },
-                map: StabilityMap { untyped: map, types: PhantomData },
-            }),
-            Err(error) => Err(error),
-        }
-    }
-    /// Make a transformation with the same function and the same output space, on an input space
-    /// with another metric. The caller is responsible for the claim that [`Transformation`] states.
-    #[must_use]
-    pub fn on<MX: Metric>(
-        &self,
-        input: Space<DI, MX>,
-        map: StabilityMap<MX, MO>,
-    ) -> Transformation<DI, MX, DO, MO> {
-        let (output, function) = (&self.output.untyped, &self.function);
-        let parts = Parts::on(input.untyped, output, &function.stage, map.untyped);
-        Transformation {
-            input: Space { untyped: parts.input, types: PhantomData },
-            output: Space { untyped: parts.output, types: PhantomData },
-            function: Function { stage: parts.stage, run: function.run },
-            map: StabilityMap { untyped: parts.map, types: PhantomData },
-        }
     }
     /// Return the input space.
     pub fn input(&self) -> &Space<DI, MI> {
@@ -190,164 +149,6 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, 
     }
 }
 
-/// A function that takes the number of records, if it is known, and the input metric. The function
-/// returns the output space and the map of a transformation.
-pub type Outcome<MI, DO, MO> =
-    fn(Option<usize>, &MI) -> Result<(Space<DO, MO>, StabilityMap<MI, MO>)>;
-impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, MO> {
-    /// Make a transformation from a function that returns the output space and the map, and from a
-    /// function that returns the function of the transformation. The caller is responsible for the
-    /// claim that [`Transformation`] states.
-    ///
-    /// Both arguments are functions, because functions need no code that drops them after a panic.
-    /// Such code would be compiled for each choice of types. `function` must return a function of
-    /// rows or a fold. A [`map`](Function::map) gives the same results, but copies its input.
-    ///
-    /// # Errors
-    /// The errors of `outcome`.
-    pub fn from_fns(
-        input: Space<DI, MI>,
-        outcome: Outcome<MI, DO, MO>,
-        function: fn() -> Function<DI::Carrier, DO::Carrier>,
-    ) -> Result<Self> {
-        match Parts::from_fns(input.untyped, &outcome, &function) {
-            Ok(Parts { input, output, stage, map }) => Ok(Transformation {
-                input: Space { untyped: input, types: PhantomData },
-                output: Space { untyped: output, types: PhantomData },
-                function: Function { stage, run: Stage::eval },
-                map: StabilityMap { untyped: map, types: PhantomData },
-            }),
-            Err(error) => Err(error),
-        }
-    }
-}
-/// A function that takes the number of records, if it is known, and the input metric. The function
-/// returns the output metric and the map of a transformation.
-pub type Remeasured<MI, MO> = fn(Option<usize>, &MI) -> Result<(MO, StabilityMap<MI, MO>)>;
-impl<D: Domain, MI: Metric, MO: MetricOn<D>> Transformation<D, MI, D, MO> {
-    /// Make a transformation whose output domain is the input domain. The arguments are functions,
-    /// as in [`from_fns`](Transformation::from_fns). The caller is responsible for the claim that
-    /// [`Transformation`] states.
-    ///
-    /// # Errors
-    /// The errors of `metric`. `MetricSpace` when the output metric does not fit the domain.
-    pub fn remeasured(
-        input: Space<D, MI>,
-        metric: Remeasured<MI, MO>,
-        function: fn() -> Function<D::Carrier, D::Carrier>,
-    ) -> Result<Self> {
-        match Parts::remeasured(input.untyped, &metric, fits::<D, MO>, &function) {
-            Ok(Parts { input, output, stage, map }) => Ok(Transformation {
-                input: Space { untyped: input, types: PhantomData },
-                output: Space { untyped: output, types: PhantomData },
-                function: Function { stage, run: Stage::eval },
-                map: StabilityMap { untyped: map, types: PhantomData },
-            }),
-            Err(error) => Err(error),
-        }
-    }
-}
-/// A [`Remeasured`] function whose types are erased.
-trait ErasedMetrics {
-    fn of(&self, input: &UntypedSpace) -> Result<(AnyMetric, UntypedMap)>;
-}
-impl<MI: Metric, MO: Metric> ErasedMetrics for Remeasured<MI, MO> {
-    fn of(&self, input: &UntypedSpace) -> Result<(AnyMetric, UntypedMap)> {
-        match self(input.domain.records(), input.metric.known()) {
-            Ok((metric, map)) => Ok((AnyMetric::new(metric), map.untyped)),
-            Err(error) => Err(error),
-        }
-    }
-}
-/// An [`Outcome`] whose types are erased.
-trait ErasedOutcome {
-    fn of(&self, input: &UntypedSpace) -> Result<(UntypedSpace, UntypedMap)>;
-}
-impl<MI: Metric, DO: Domain, MO: Metric> ErasedOutcome for Outcome<MI, DO, MO> {
-    fn of(&self, input: &UntypedSpace) -> Result<(UntypedSpace, UntypedMap)> {
-        match self(input.domain.records(), input.metric.known()) {
-            Ok((output, map)) => Ok((output.untyped, map.untyped)),
-            Err(error) => Err(error),
-        }
-    }
-}
-impl<D: Domain, E: Domain, M> Transformation<VectorDomain<D>, M, VectorDomain<E>, M>
-where
-    M: DatasetMetric + MetricOn<VectorDomain<E>>,
-{
-    /// Make a transformation whose function acts on each record alone and keeps all records.
-    /// `element` returns the element domain of the output. The caller is responsible for the claim
-    /// that [`Transformation`] states.
-    ///
-    /// The arguments are functions, as in [`from_fns`](Transformation::from_fns).
-    ///
-    /// # Errors
-    /// `MetricSpace` when the metric does not fit the domain of the output.
-    pub fn each(
-        input: Space<VectorDomain<D>, M>,
-        element: fn() -> E,
-        function: fn() -> Function<Vec<D::Carrier>, Vec<E::Carrier>>,
-    ) -> Result<Self> {
-        match Parts::each_of(input.untyped, &element, fits::<VectorDomain<E>, M>, &function) {
-            Ok(Parts { input, output, stage, map }) => Ok(Transformation {
-                input: Space { untyped: input, types: PhantomData },
-                output: Space { untyped: output, types: PhantomData },
-                function: Function { stage, run: Stage::eval },
-                map: StabilityMap { untyped: map, types: PhantomData },
-            }),
-            Err(error) => Err(error),
-        }
-    }
-    /// Make a transformation whose function keeps or drops each record alone, and then acts on each
-    /// kept record alone. If `all`, the function keeps all records. `element` is the element domain
-    /// of the output. The caller is responsible for the claim that [`Transformation`] states.
-    ///
-    /// # Errors
-    /// `MetricSpace` when the metric does not fit the domain of the output.
-    pub fn each_kept(
-        input: Space<VectorDomain<D>, M>,
-        element: E,
-        all: bool,
-        function: Function<Vec<D::Carrier>, Vec<E::Carrier>>,
-    ) -> Result<Self> {
-        let Function { stage, run } = function;
-        let records = records(element);
-        match Parts::each(input.untyped, records, all, fits::<VectorDomain<E>, M>, stage) {
-            Ok(Parts { input, output, stage, map }) => Ok(Transformation {
-                input: Space { untyped: input, types: PhantomData },
-                output: Space { untyped: output, types: PhantomData },
-                function: Function { stage, run },
-                map: StabilityMap { untyped: map, types: PhantomData },
-            }),
-            Err(error) => Err(error),
-        }
-    }
-}
-/// Return the domain of data sets with records in `element`. See [`AnyDomain::new`] for the C ABI.
-#[allow(improper_ctypes_definitions, reason = "no C code calls it")]
-extern "C" fn records<E: Domain>(element: E) -> AnyDomain {
-    AnyDomain::new(VectorDomain::new(element))
-}
-/// A function that returns a domain of records.
-trait Element {
-    /// Return the domain of data sets with these records.
-    fn records(&self) -> AnyDomain;
-}
-impl<E: Domain> Element for fn() -> E {
-    fn records(&self) -> AnyDomain {
-        records(self())
-    }
-}
-/// A function that returns a typed function.
-trait Typed {
-    fn stage(&self) -> Stage;
-}
-impl<I: Carrier, O: Carrier> Typed for fn() -> Function<I, O> {
-    fn stage(&self) -> Stage {
-        self().stage
-    }
-}
-
 /// The parts of a transformation, with their types erased. Because the types are erased, code that
 /// moves or drops all parts is compiled only once.
 pub(crate) struct Parts {
@@ -357,64 +158,6 @@ pub(crate) struct Parts {
     pub(crate) map: UntypedMap,
 }
 impl Parts {
-    fn from_fns(
-        input: UntypedSpace,
-        outcome: &dyn ErasedOutcome,
-        function: &dyn Typed,
-    ) -> Result<Self> {
-        let (output, map) = outcome.of(&input)?;
-        let mut stage = function.stage();
-        stage.within(&input);
-        Ok(Parts { input, output, stage, map })
-    }
-    fn remeasured(
-        input: UntypedSpace,
-        metric: &dyn ErasedMetrics,
-        fits: fn(&UntypedSpace) -> Result<()>,
-        function: &dyn Typed,
-    ) -> Result<Self> {
-        let (metric, map) = metric.of(&input)?;
-        let domain = input.domain.clone();
-        Parts::checked(input, domain, metric, fits, function.stage(), map)
-    }
-    fn checked(
-        input: UntypedSpace,
-        domain: AnyDomain,
-        metric: AnyMetric,
-        fits: fn(&UntypedSpace) -> Result<()>,
-        mut stage: Stage,
-        map: UntypedMap,
-    ) -> Result<Self> {
-        let output = UntypedSpace::fitting(domain, metric, fits)?;
-        stage.within(&input);
-        Ok(Parts { input, output, stage, map })
-    }
-    fn on(input: UntypedSpace, output: &UntypedSpace, stage: &Stage, map: UntypedMap) -> Self {
-        let (output, mut stage) = (output.clone(), stage.clone());
-        stage.within(&input);
-        Parts { input, output, stage, map }
-    }
-    fn each(
-        input: UntypedSpace,
-        records: AnyDomain,
-        all: bool,
-        fits: fn(&UntypedSpace) -> Result<()>,
-        stage: Stage,
-    ) -> Result<Self> {
-        let size = if all { input.domain.records() } else { None };
-        let sized = size.and_then(|size| records.with_records(size));
-        let domain = sized.unwrap_or(records);
-        let (metric, map) = (input.metric.clone(), UntypedMap::identity::<u32>());
-        Parts::checked(input, domain, metric, fits, stage, map)
-    }
-    fn each_of(
-        input: UntypedSpace,
-        element: &dyn Element,
-        fits: fn(&UntypedSpace) -> Result<()>,
-        function: &dyn Typed,
-    ) -> Result<Self> {
-        Parts::each(input, element.records(), true, fits, function.stage())
-    }
     pub(crate) fn erased(self) -> AnyTransformation {
         Transformation {
             input: self.input.erased(),
@@ -496,10 +239,7 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Clone for Transformation<DI
 }
 impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Named for Transformation<DI, MI, DO, MO> {
     fn type_name() -> TypeName {
-        TypeName::applied(
-            "Transformation",
-            &[DI::type_name, MI::type_name, DO::type_name, MO::type_name],
-        )
+        <Self as Made>::type_name()
     }
 }
 impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> fmt::Debug for Transformation<DI, MI, DO, MO> {

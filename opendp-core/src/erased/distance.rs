@@ -56,6 +56,13 @@ impl AnyDistance {
             None => AnyDistance(Arc::new(distance)),
         }
     }
+    /// Erase the type of the distance inside a `Result`.
+    pub(super) fn of_result<Q: Distance>(distance: Result<Q>) -> Result<Self> {
+        match distance {
+            Ok(distance) => Ok(AnyDistance::new(distance)),
+            Err(error) => Err(error),
+        }
+    }
     /// Return the JSON of the distance, if the type of the distance is not determined yet.
     pub(super) fn written(&self) -> Option<&Json> {
         self.downcast_ref::<Written>().ok().map(|Written(json)| json)

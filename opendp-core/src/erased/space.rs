@@ -9,10 +9,9 @@ use std::{
 use serde_json::Value as Json;
 
 use super::{AnyDistance, AnyValue};
-use crate::space::Untyped;
 use crate::{
     Codec, Distance, Domain, Error, Interaction, Measure, Metric, Named, PrivacyProfile, Result,
-    Space, TheMeasure, TypeName,
+    TheMeasure, TypeName,
 };
 
 /// The functions of domains, metrics and measures, in a trait that can be a trait object.
@@ -48,8 +47,12 @@ impl<D: Domain> ErasedDomain for D {
     fn decode(&self, json: &Json) -> Result<AnyValue> {
         AnyValue::of_result(D::Carrier::from_json(json))
     }
+    #[allow(clippy::manual_map, reason = "a `match` needs less code for each domain")]
     fn cells(&self, cells: &[&str]) -> Option<Result<AnyValue>> {
-        self.read_cells(cells).map(|rows| rows.map(AnyValue::new))
+        match self.read_cells(cells) {
+            Some(rows) => Some(AnyValue::of_result(rows)),
+            None => None,
+        }
     }
     fn carrier(&self) -> TypeName {
         D::Carrier::type_name()
@@ -57,8 +60,12 @@ impl<D: Domain> ErasedDomain for D {
     fn size(&self) -> Option<usize> {
         self.records()
     }
+    #[allow(clippy::manual_map, reason = "a `match` needs less code for each domain")]
     fn resized(&self, records: usize) -> Option<AnyDomain> {
-        self.with_records(records).map(|domain| AnyDomain::new(domain))
+        match self.with_records(records) {
+            Some(domain) => Some(AnyDomain::new(domain)),
+            None => None,
+        }
     }
     fn mixes(&self) -> bool {
         self.recombines()
@@ -84,10 +91,10 @@ impl<M: Metric> ErasedMetric for M {
         if M::STANDS { Some(Metric::erased(self)) } else { None }
     }
     fn distance(&self, json: &Json) -> Result<AnyDistance> {
-        M::Distance::from_json_up(json).map(AnyDistance::new)
+        AnyDistance::of_result(M::Distance::from_json_up(json))
     }
     fn bound(&self, json: &Json) -> Result<AnyDistance> {
-        M::Distance::from_json_down(json).map(AnyDistance::new)
+        AnyDistance::of_result(M::Distance::from_json_down(json))
     }
     fn json(&self) -> Json {
         self.to_json()
@@ -109,7 +116,7 @@ impl<M: Measure> ErasedMeasure for M {
         loss.check_loss::<M::Distance>()
     }
     fn distance(&self, json: &Json) -> Result<AnyDistance> {
-        M::Distance::from_json_down(json).map(AnyDistance::new)
+        AnyDistance::of_result(M::Distance::from_json_down(json))
     }
     fn json(&self) -> Json {
         self.to_json()
@@ -359,42 +366,5 @@ impl Measure for AnyMeasure {
     }
     fn profile(&self, loss: &AnyDistance) -> Result<PrivacyProfile> {
         self.0.curve(loss)
-    }
-}
-
-impl<D: Domain, M: Metric> Space<D, M> {
-    /// Erase the types of the domain and the metric.
-    pub fn erase(&self) -> Space<AnyDomain, AnyMetric> {
-        self.untyped.erased()
-    }
-}
-impl Space<AnyDomain, AnyMetric> {
-    /// Recover the types of the domain and the metric.
-    ///
-    /// # Errors
-    /// `FailedCast` when the domain or the metric has another type.
-    pub fn typed<D: Domain, M: Metric>(&self) -> Result<Space<D, M>> {
-        let domain = self.untyped.domain.of_type::<D>()?.clone();
-        let metric = AnyMetric::new(self.untyped.metric.typed::<M>()?);
-        Ok(Untyped::new(domain, metric, self.untyped.best()).typed())
-    }
-}
-impl AnyDomain {
-    /// Check that the domain has the type `D`.
-    ///
-    /// # Errors
-    /// `FailedCast` when the domain has another type.
-    pub(crate) fn of_type<D: Domain>(&self) -> Result<&Self> {
-        self.downcast_ref::<D>().map(|_| self)
-    }
-}
-impl AnyMetric {
-    /// Recover the type of a metric. `M` can also be a type that stands for several metrics.
-    ///
-    /// # Errors
-    /// `FailedCast` when the metric has another type.
-    pub(crate) fn typed<M: Metric>(&self) -> Result<M> {
-        M::view(self)
-            .ok_or_else(|| Error::Downcast { expected: M::type_name(), found: self.inner_type() })
     }
 }

@@ -33,15 +33,30 @@ pub(crate) trait Run: Send + Sync {
 pub(crate) trait Append: Send + Sync {
     fn append(&self, chunk: AnyChunk<'_>, out: &mut AnyValue) -> Result<()>;
 }
-/// A function of typed chunks. Its types are looked up once per chunk.
-struct Typed<F, I, O>(F, PhantomData<fn(&I) -> O>);
+/// A function that acts on each row alone, for
+/// [`Function::rows_static`](crate::Function::rows_static). The types of the rows are looked up
+/// once per chunk.
+#[derive(Debug)]
+pub struct Rows<F, I, O>(F, PhantomData<fn(&I) -> O>);
+impl<F, I, O> Rows<F, I, O> {
+    /// Make the function from a function of chunks. See [`Function::rows`](crate::Function::rows).
+    pub const fn new(append: F) -> Self {
+        Rows(append, PhantomData)
+    }
+}
+/// The code of a stage. Code that is a constant needs no memory, and no code that allocates memory.
+#[derive(Clone)]
+pub(crate) enum Body {
+    Shared(Arc<dyn Append>),
+    Static(&'static dyn Append),
+}
 /// Erase the types of a function of typed chunks.
 pub(crate) fn erased<I: Carrier, O: Carrier>(
     append: impl for<'a> Fn(I::Chunk<'a>, &mut O) -> Result<()> + Send + Sync + 'static,
-) -> Arc<dyn Append> {
-    Arc::new(Typed(append, PhantomData::<fn(&I) -> O>))
+) -> Body {
+    Body::Shared(Arc::new(Rows::<_, I, O>::new(append)))
 }
-impl<I, O, F> Append for Typed<F, I, O>
+impl<I, O, F> Append for Rows<F, I, O>
 where
     I: Carrier,
     O: Carrier,
@@ -72,7 +87,7 @@ fn unfit(chunk: AnyChunk<'_>, expected: fn() -> TypeName) -> Result<()> {
 /// of the projection.
 #[derive(Clone)]
 pub(crate) struct RowsLeaf {
-    append: Arc<dyn Append>,
+    append: Body,
     /// A function that sets the type of a buffer to the type of the output rows.
     begin: fn(&mut AnyValue) -> Result<()>,
     empty: Option<AnyValue>,
@@ -80,7 +95,7 @@ pub(crate) struct RowsLeaf {
 }
 impl RowsLeaf {
     /// Make a stage. `begin` sets the type of a buffer to the type of the output rows.
-    pub(crate) fn new(append: Arc<dyn Append>, begin: fn(&mut AnyValue) -> Result<()>) -> Self {
+    pub(crate) fn new(append: Body, begin: fn(&mut AnyValue) -> Result<()>) -> Self {
         RowsLeaf { append, begin, empty: None, set: None }
     }
     pub(crate) fn onto(self, empty: AnyValue) -> Self {
@@ -111,7 +126,10 @@ impl Run for RowsLeaf {
         Ok(())
     }
     fn append(&mut self, chunk: AnyChunk<'_>, out: &mut AnyValue) -> Result<()> {
-        self.append.append(chunk, out)
+        match &self.append {
+            Body::Shared(body) => body.append(chunk, out),
+            Body::Static(body) => body.append(chunk, out),
+        }
     }
 }
 

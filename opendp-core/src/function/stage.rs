@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::fold::{AfterRows, AnyState, Fold, FoldStage, ThenStage, leaf};
 use super::label::{Label, Types};
 use super::map::{Last, MapStage};
-use super::rows::{Append, Projection, RowsLeaf, RowsStage, Run, Sequence};
+use super::rows::{Body, Projection, RowsLeaf, RowsStage, Run, Sequence};
 use super::with_threads;
 use crate::erased::{AnyChunk, AnyRef, AnyValue};
 use crate::space::Untyped;
@@ -55,7 +55,7 @@ impl Stage {
             _ => &(),
         }
     }
-    pub(super) fn rows(append: Arc<dyn Append>, begin: fn(&mut AnyValue) -> Result<()>) -> Self {
+    pub(super) fn rows(append: Body, begin: fn(&mut AnyValue) -> Result<()>) -> Self {
         Stage::leaf_of(RowsLeaf::new(append, begin))
     }
     pub(super) fn leaf_of(leaf: RowsLeaf) -> Self {

@@ -1,7 +1,7 @@
 //! Casts each record to another type, or to null.
 
 use opendp_core::{
-    Atom, AtomDomain, DatasetMetric, Function, MetricOn, OptionDomain, Result, Space,
+    Atom, AtomDomain, DatasetMetric, Function, MetricOn, OptionDomain, Result, Rows, Space,
     Transformation, VectorDomain,
 };
 
@@ -67,7 +67,7 @@ fn present_values<T: Atom>() -> OptionDomain<AtomDomain<T>> {
 }
 fn cast<I: Atom, O: Atom + RoundCast<I>>() -> Function<Vec<I>, Vec<Option<O>>> {
     let label = call("cast", []);
-    Function::rows(casts).labelled(label)
+    Function::rows_static(const { &Rows::new(casts) }).labelled(label)
 }
 
 register! {

@@ -1,7 +1,7 @@
 //! Casts each record to another type, or to the default value of this type.
 
 use opendp_core::{
-    Atom, AtomDomain, DatasetMetric, Function, MetricOn, Result, Space, Transformation,
+    Atom, AtomDomain, DatasetMetric, Function, MetricOn, Result, Rows, Space, Transformation,
     VectorDomain,
 };
 
@@ -57,7 +57,7 @@ where
 }
 fn cast_default<I: Atom, O: Atom + RoundCast<I>>() -> Function<Vec<I>, Vec<O>> {
     let label = call("cast_default", []);
-    Function::rows(defaults).labelled(label)
+    Function::rows_static(const { &Rows::new(defaults) }).labelled(label)
 }
 
 register! {

@@ -1,7 +1,7 @@
 //! Passes the data on unchanged.
 
 use opendp_core::{
-    AtomDomain, Carrier, Domain, Function, Metric, OptionDomain, Result, Space, StabilityMap,
+    AtomDomain, Carrier, Domain, Function, Metric, OptionDomain, Result, Rows, Space, StabilityMap,
     Transformation, VectorDomain,
 };
 
@@ -59,11 +59,11 @@ register! {
 
 /// Make the function that passes rows on unchanged.
 pub(crate) fn copy<T: Carrier>() -> Function<T, T> {
-    Function::rows(|chunk: T::Chunk<'_>, out: &mut T| {
-        out.append_rows(chunk);
-        Ok(())
-    })
-    .labelled(call("identity", []))
+    Function::rows_static(const { &Rows::new(append::<T>) }).labelled(call("identity", []))
+}
+fn append<T: Carrier>(chunk: T::Chunk<'_>, out: &mut T) -> Result<()> {
+    out.append_rows(chunk);
+    Ok(())
 }
 
 #[cfg(test)]
