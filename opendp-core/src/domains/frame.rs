@@ -33,8 +33,12 @@ where
         Column::new(Vec::<D::Carrier>::new())
     }
     fn read(&self, cells: &[&str]) -> Column {
-        let atom = |cell: &str| <D::Carrier as Cell>::Atom::from_cell(cell.trim());
-        Column::new(cells.iter().map(|cell| D::Carrier::admit(self, atom(cell))).collect())
+        let mut column = Vec::with_capacity(cells.len());
+        for cell in cells {
+            let atom = <D::Carrier as Cell>::Atom::from_cell(cell.trim());
+            column.push(D::Carrier::admit(self, atom));
+        }
+        Column::new(column)
     }
     fn cell_type(&self) -> TypeName {
         <D::Carrier as Named>::type_name()

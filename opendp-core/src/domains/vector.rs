@@ -76,7 +76,14 @@ impl<D: Domain> Domain for VectorDomain<D> {
         )
     }
     fn read_cells(&self, cells: &[&str]) -> Option<Result<Self::Carrier>> {
-        cells.iter().map(|cell| self.element.read_cells(&[cell])).collect()
+        let mut rows = Vec::with_capacity(cells.len());
+        for cell in cells {
+            match self.element.read_cells(&[cell])? {
+                Ok(row) => rows.push(row),
+                Err(error) => return Some(Err(error)),
+            }
+        }
+        Some(Ok(rows))
     }
 }
 named!(VectorDomain<D> as "VectorDomain");

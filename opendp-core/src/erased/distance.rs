@@ -1,6 +1,10 @@
 //! Erased distances.
 
-use std::{any::Any, fmt, sync::Arc};
+use std::{
+    any::{Any, TypeId},
+    fmt,
+    sync::Arc,
+};
 
 use serde_json::Value as Json;
 
@@ -81,10 +85,16 @@ impl AnyDistance {
     /// # Errors
     /// `FailedCast` when the distance has another type.
     pub fn downcast_ref<Q: Distance>(&self) -> Result<&Q> {
-        let (any, itself): (&dyn Any, &dyn Any) = (&*self.0, self);
-        any.downcast_ref()
-            .or_else(|| itself.downcast_ref())
-            .ok_or_else(|| Error::Downcast { expected: Q::type_name(), found: self.0.name() })
+        let object: &dyn Any =
+            if TypeId::of::<Q>() == TypeId::of::<Self>() { self } else { &*self.0 };
+        match object.downcast_ref() {
+            Some(distance) => Ok(distance),
+            None => Err(self.mismatch(Q::type_name)),
+        }
+    }
+    #[cold]
+    fn mismatch(&self, expected: fn() -> TypeName) -> Error {
+        Error::Downcast { expected: expected(), found: self.0.name() }
     }
 }
 impl Distance for AnyDistance {

@@ -175,12 +175,14 @@ macro_rules! any {
             /// # Errors
             /// `FailedCast` when the object has another type.
             pub fn downcast_ref<T: $bound>(&self) -> Result<&T> {
-                let itself: &dyn Any = self;
-                let inner = self.as_any().downcast_ref().or_else(|| itself.downcast_ref());
-                inner.ok_or_else(|| Error::Downcast {
-                    expected: T::type_name(),
-                    found: self.inner_type(),
-                })
+                match self.object(TypeId::of::<T>()).downcast_ref() {
+                    Some(object) => Ok(object),
+                    None => Err(self.mismatch(T::type_name)),
+                }
+            }
+            #[cold]
+            fn mismatch(&self, expected: fn() -> TypeName) -> Error {
+                Error::Downcast { expected: expected(), found: self.inner_type() }
             }
             /// Borrow the object as a `T`. The type of the object must have been checked before.
             pub(crate) fn known<T: $bound>(&self) -> &T {

@@ -86,8 +86,13 @@ impl<T: Cell> Cells for Vec<T> {
         self.resize_with(count, T::default);
     }
     fn kept(&self, range: Range<usize>, mask: &[bool]) -> Box<dyn Cells> {
-        let cells = self.get(range).unwrap_or_default().iter().zip(mask);
-        Box::new(cells.filter(|(_, keep)| **keep).map(|(cell, _)| cell.clone()).collect::<Self>())
+        let mut kept = Vec::new();
+        for (cell, keep) in self.get(range).unwrap_or_default().iter().zip(mask) {
+            if *keep {
+                kept.push(cell.clone());
+            }
+        }
+        Box::new(kept)
     }
     fn same_cell(&self, row: usize, other: &dyn Cells, other_row: usize) -> bool {
         let other = (other as &dyn Any).downcast_ref::<Self>();
