@@ -127,6 +127,7 @@ pub(crate) trait ThresholdNoise<const P: usize>: NoiseDistribution {
 
 /// Build a measurement that adds noise to each number and keeps the numbers that reach the
 /// threshold.
+#[allow(clippy::question_mark, reason = "`?` compiles to more code for each type")]
 pub(crate) fn threshold_of<const P: usize, N, K, V, M>(
     input: MapSpace<K, V, M>,
     scale: Scale,
@@ -139,13 +140,12 @@ where
     V: ThresholdNumber + NoiseNumber<N>,
     M: ThresholdMetric<P>,
 {
-    match parts_of::<P, N, V, M>(scale, threshold, k) {
-        Ok((noising, measure, map, bound)) => {
-            let function = kept_of(threshold, noising);
-            Ok(Measurement::new(input, measure, function, map).with_accuracy(bound))
-        }
-        Err(error) => Err(error),
-    }
+    let (noising, measure, map, bound) = match parts_of::<P, N, V, M>(scale, threshold, k) {
+        Ok(parts) => parts,
+        Err(error) => return Err(error),
+    };
+    let function = kept_of(threshold, noising);
+    Ok(Measurement::new(input, measure, function, map).with_accuracy(bound))
 }
 /// Check the threshold and the exponent of the lattice. Return the function that adds noise, the
 /// measure, the privacy map and the accuracy. These parts are the same for all types of keys.
@@ -173,8 +173,13 @@ where
     Ok((noising, N::Measure::default(), map, accuracy_of(N::accuracy, scale, lattice, None)))
 }
 
-/// Build the function that releases a map, from a function that adds noise.
-fn kept_of<K, V>(threshold: V, noising: Noising<V>) -> Function<HashMap<K, V>, HashMap<K, V>>
+/// Build the function that releases a map, from a function that adds noise. This function only
+/// makes an object. See [`map_of`](crate::noise::map_of) for the C ABI.
+#[allow(improper_ctypes_definitions, reason = "no C code calls it")]
+extern "C" fn kept_of<K, V>(
+    threshold: V,
+    noising: Noising<V>,
+) -> Function<HashMap<K, V>, HashMap<K, V>>
 where
     K: HashableAtom,
     V: ThresholdNumber,
@@ -197,26 +202,37 @@ where
     K: HashableAtom,
     V: ThresholdNumber,
 {
-    let count = data.len();
-    let (mut keys, mut numbers) = (Vec::with_capacity(count), Vec::with_capacity(count));
-    for (key, number) in data {
-        // The metric treats a key with the number 0 as an absent key, so such a key is dropped.
-        if *number != V::zero() {
-            keys.push(key);
-            numbers.push(*number);
-        }
-    }
+    let mut nonzero = Nonzero::of(data);
     let hasher = RandomState::new();
-    match sorted(&keys, reached(&mut numbers, threshold, noising), &hasher) {
-        Ok(places) => Ok(picked(&keys, &numbers, &places, hasher)),
+    match sorted(&nonzero.keys, reached(&mut nonzero.numbers, threshold, noising), &hasher) {
+        Ok(places) => Ok(picked(&nonzero, &places, hasher)),
         Err(error) => Err(error),
+    }
+}
+/// The keys with a nonzero number, and their numbers.
+struct Nonzero<'a, K, V> {
+    keys: Vec<&'a K>,
+    numbers: Vec<V>,
+}
+impl<'a, K, V: ThresholdNumber> Nonzero<'a, K, V> {
+    fn of(data: &'a HashMap<K, V>) -> Self {
+        let count = data.len();
+        let mut nonzero =
+            Nonzero { keys: Vec::with_capacity(count), numbers: Vec::with_capacity(count) };
+        for (key, number) in data {
+            // The metric treats a key with the number 0 as an absent key, so such a key is dropped.
+            if *number != V::zero() {
+                nonzero.keys.push(key);
+                nonzero.numbers.push(*number);
+            }
+        }
+        nonzero
     }
 }
 /// Build a map of the keys and numbers at the given indices. The entries are inserted in the order
 /// of the indices.
 fn picked<K: HashableAtom, V: Copy>(
-    keys: &[&K],
-    numbers: &[V],
+    Nonzero { keys, numbers }: &Nonzero<'_, K, V>,
     places: &[(u64, usize)],
     hasher: RandomState,
 ) -> HashMap<K, V> {

@@ -105,8 +105,8 @@ where
 {
     let Some(bounds) = bounds else { return make_laplace(input, scale, None) };
     let noise = CensoredLaplace::new(scale.value(), bounds.upper().above(bounds.lower()));
-    let function = adding::<D>(noising(noise, bounds));
-    let map = map_of::<Laplace, _, _>(scale, true);
+    let noising = noising(noise, bounds);
+    let (function, map) = (adding::<D>(noising), map_of::<Laplace, _, _>(scale, true));
     Ok(Measurement::new(input, MaxDivergence, function, map))
 }
 

@@ -27,8 +27,11 @@ where
     })
 }
 /// Build the function that copies a member of the domain `D` and adds noise to each number of the
-/// copy. This function does not depend on the noise.
-pub(crate) fn adding<D: Numbers>(noising: Noising<D::Number>) -> Function<D::Carrier, D::Carrier> {
+/// copy. This function does not depend on the noise. See [`map_of`](super::map_of) for the C ABI.
+#[allow(improper_ctypes_definitions, reason = "no C code calls it")]
+pub(crate) extern "C" fn adding<D: Numbers>(
+    noising: Noising<D::Number>,
+) -> Function<D::Carrier, D::Carrier> {
     Function::map(move |data: &D::Carrier| Ok(D::try_replace(data, &*noising)?))
 }
 /// Run `draw` with the secure source of this thread. This function is compiled once.
