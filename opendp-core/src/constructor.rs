@@ -197,8 +197,7 @@ impl Call {
         });
         Ok(Call { values: values.collect::<Result<_>>()?, taken: 0 })
     }
-    #[allow(improper_ctypes_definitions, reason = "no C code calls it")]
-    extern "C" fn place(&mut self) -> &mut dyn Any {
+    fn place(&mut self) -> &mut dyn Any {
         let place = self.taken;
         self.taken += 1;
         match self.values.get_mut(place) {

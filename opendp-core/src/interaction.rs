@@ -25,6 +25,6 @@ pub use turn::{Turn, Turns};
 mod sync {
     //! The locks and threads of the interactive mechanisms. `tests/interleavings.rs` replaces this
     //! module. Then the scheduler of that test controls all locks and threads.
-    pub(super) use std::sync::{Arc, Mutex};
+    pub(super) use std::sync::{Arc, Mutex, MutexGuard};
     pub(super) use std::thread;
 }

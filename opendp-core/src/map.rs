@@ -173,6 +173,10 @@ impl<I: Distance, O: Distance> Losses<I, O> {
         Untyped(any.downcast().map_or(Stored::Other(losses), Stored::Floats))
     }
 }
+/// Return the exact values of floats. This function is compiled once.
+fn exactly(parts: &[f64]) -> Result<Vec<Exact>> {
+    parts.iter().map(|part| Exact::from_f64(*part)).collect()
+}
 fn with_exact<I: Distance, O: Distance>(losses: Untyped, exact: ExactBound<I>) -> Untyped {
     Losses::untyped(losses.known::<Losses<I, O>>().bound.clone(), Some(exact))
 }
@@ -314,7 +318,7 @@ impl<MI: Metric, MO: Measure> PrivacyMapRef<'_, MI, MO> {
     pub fn eval_exact(&self, measure: &MO, d_in: &MI::Distance) -> Result<Vec<Exact>> {
         match &self.losses().exact {
             Some(exact) => checked(exact, d_in),
-            None => measure.split(&self.eval(d_in)?)?.into_iter().map(Exact::from_f64).collect(),
+            None => exactly(&measure.split(&self.eval(d_in)?)?),
         }
     }
     /// Evaluate the map at a distance. The distance must not be negative or NaN.

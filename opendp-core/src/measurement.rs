@@ -55,15 +55,13 @@ struct Member {
     claims: Arc<Claims>,
     type_name: fn() -> TypeName,
 }
+// For the C ABI, see `shared`. Only the drop of an earlier accuracy can run code of a user.
+#[allow(improper_ctypes_definitions, reason = "no C code calls these functions")]
 impl Claims {
-    /// Make the claims of a measurement without a stated accuracy. See [`shared`] for the C ABI of
-    /// this function and of [`with_loss`](Claims::with_loss). Neither function runs code of a user,
-    /// which could panic.
-    #[allow(improper_ctypes_definitions, reason = "no C code calls it")]
+    /// Make the claims of a measurement without a stated accuracy.
     extern "C" fn new<MO: Measure>(measure: MO, map: UntypedMap) -> Arc<Self> {
         Claims::of(AnyMeasure::new(measure), map, None)
     }
-    #[allow(improper_ctypes_definitions, reason = "no C code calls it")]
     extern "C" fn with_loss<MO: Measure>(&self, measure: MO, map: UntypedMap) -> Arc<Self> {
         Claims::of(AnyMeasure::new(measure), map, self.accuracy.clone())
     }
@@ -71,11 +69,11 @@ impl Claims {
         Arc::new(Claims { measure, map, accuracy })
     }
     /// Set the accuracy. Other owners of the claims keep the earlier accuracy.
-    fn set_accuracy(claims: &mut Arc<Self>, accuracy: Option<Stated>) {
+    extern "C" fn set_accuracy(claims: &mut Arc<Self>, accuracy: Option<Stated>) {
         Arc::make_mut(claims).accuracy = accuracy;
     }
     /// State the accuracy of the answers of one release, whose type has the name `type_name`.
-    fn state(
+    extern "C" fn state(
         claims: &mut Arc<Self>,
         bounds: Accuracy,
         in_scores: bool,
@@ -117,10 +115,12 @@ impl Claims {
     }
 }
 
+// For the C ABI, see `shared`. Functions with this ABI store their arguments, but call nothing.
+#[allow(improper_ctypes_definitions, reason = "no C code calls these functions")]
 impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, TO> {
     /// Make a measurement from its parts. The caller is responsible for the claim that
     /// [`Measurement`] states.
-    pub fn new(
+    pub extern "C" fn new(
         input: Space<DI, MI>,
         measure: MO,
         mut function: Function<DI::Carrier, TO>,
@@ -136,7 +136,7 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     /// State the accuracy of the answers. For each alpha, `accuracy` returns bounds on the errors
     /// of the answers. Each bound fails with probability at most alpha.
     #[must_use]
-    pub fn with_accuracy(
+    pub extern "C" fn with_accuracy(
         mut self,
         accuracy: impl Fn(f64) -> Result<Vec<Option<f64>>> + Send + Sync + 'static,
     ) -> Self {
@@ -147,7 +147,7 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     /// between the score of the chosen candidate and the best score. The bound fails with
     /// probability at most alpha.
     #[must_use]
-    pub fn with_accuracy_of_scores(
+    pub extern "C" fn with_accuracy_of_scores(
         mut self,
         accuracy: impl Fn(f64) -> Result<Vec<Option<f64>>> + Send + Sync + 'static,
     ) -> Self {
@@ -158,7 +158,7 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     /// order. So the bounds on the errors are the bounds of the first member, then the bounds of
     /// the second member, and so on.
     #[must_use]
-    pub fn with_accuracy_of<DJ: Domain, MJ: Metric, MK: Measure, TJ: Carrier>(
+    pub extern "C" fn with_accuracy_of<DJ: Domain, MJ: Metric, MK: Measure, TJ: Carrier>(
         mut self,
         members: impl AsRef<[Measurement<DJ, MJ, MK, TJ>]> + Send + Sync + 'static,
     ) -> Self {
@@ -272,8 +272,8 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
         measure: MX,
         map: PrivacyMap<MI, MX>,
     ) -> Measurement<DI, MI, MX, TO> {
-        let claims = self.claims.with_loss(measure, map.untyped);
         let (input, function) = (self.input.clone(), self.function.clone());
+        let claims = self.claims.with_loss(measure, map.untyped);
         Measurement { input, function, claims, types: PhantomData }
     }
     /// Append a function that uses only the release. The result states no bound on the error of its

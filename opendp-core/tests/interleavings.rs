@@ -12,7 +12,7 @@
 )]
 
 mod sync {
-    pub(crate) use shuttle::sync::{Arc, Mutex};
+    pub(crate) use shuttle::sync::{Arc, Mutex, MutexGuard};
     pub(crate) use shuttle::thread;
 }
 #[path = "../src/interaction/handle.rs"]

@@ -107,6 +107,7 @@ use hashes::Hashes;
 /// assert_eq!(noisy.ask(&"a".to_owned())?, answer);
 /// # Ok::<(), Error>(())
 /// ```
+#[allow(clippy::question_mark, reason = "`?` compiles to more code for each type")]
 pub fn make_alp_queryable<K, V>(
     input: Space<MapDomain<AtomDomain<K>, AtomDomain<V>>, L01InfDistance<AbsoluteDistance<V>>>,
     scale: f64,
@@ -128,10 +129,11 @@ where
     f64: InfCast<V>,
 {
     let limits = (total_limit, value_limit);
-    match Plan::for_values(input.domain().value(), scale, alpha, size_factor, limits) {
-        Ok(plan) => Ok(Measurement::new(input, MaxDivergence, answering(plan), losing(scale))),
-        Err(error) => Err(error),
-    }
+    let plan = match Plan::for_values(input.domain().value(), scale, alpha, size_factor, limits) {
+        Ok(plan) => plan,
+        Err(error) => return Err(error),
+    };
+    Ok(Measurement::new(input, MaxDivergence, answering(plan), losing(scale)))
 }
 register! {
     "alp_queryable.rs": make_alp_queryable
@@ -140,8 +142,12 @@ register! {
         for K in [bool, i32, i64, u32, u64, usize, String], V in [i32, i64, u32, u64, usize];
 }
 
-/// Build the privacy map. This map does not depend on the key type.
-fn losing<V>(scale: f64) -> PrivacyMap<L01InfDistance<AbsoluteDistance<V>>, MaxDivergence>
+/// Build the privacy map. This map does not depend on the key type. See
+/// [`map_of`](crate::noise::map_of) for the C ABI of this function and of [`answering`].
+#[allow(improper_ctypes_definitions, reason = "no C code calls it")]
+extern "C" fn losing<V>(
+    scale: f64,
+) -> PrivacyMap<L01InfDistance<AbsoluteDistance<V>>, MaxDivergence>
 where
     V: Distance + Number,
     f64: InfCast<V>,
@@ -159,7 +165,8 @@ where
     Ok(Exact::from_f64(l1)?.times(&Exact::from_f64(scale)?))
 }
 /// Build the function that draws a table of the values and returns a queryable.
-fn answering<K, V>(plan: Plan) -> Function<HashMap<K, V>, Queryable<K, f64>>
+#[allow(improper_ctypes_definitions, reason = "no C code calls it")]
+extern "C" fn answering<K, V>(plan: Plan) -> Function<HashMap<K, V>, Queryable<K, f64>>
 where
     K: HashableAtom,
     V: Atom + Integer,

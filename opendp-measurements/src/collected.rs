@@ -5,22 +5,25 @@ use std::cmp::Ordering;
 use opendp_core::order;
 
 /// Collect the items of an iterator with a plain loop. Without optimisation, the code of `collect`
-/// is several times as large, and is compiled again for each type of iterator.
+/// is several times as large, and is compiled again for each type of iterator. The loop does not
+/// ask for size hints, because their code is also large.
+#[allow(clippy::while_let_on_iterator, reason = "a `for` loop moves the iterator first")]
 pub(crate) trait Collected: Iterator + Sized {
-    fn collected(self) -> Vec<Self::Item> {
-        let mut list = Vec::with_capacity(self.size_hint().0);
-        for item in self {
+    /// Return all items.
+    fn collected(mut self) -> Vec<Self::Item> {
+        let mut list = Vec::new();
+        while let Some(item) = self.next() {
             list.push(item);
         }
         list
     }
     /// Return all values, or the first error.
-    fn try_collected<T, E>(self) -> Result<Vec<T>, E>
+    fn try_collected<T, E>(mut self) -> Result<Vec<T>, E>
     where
         Self: Iterator<Item = Result<T, E>>,
     {
-        let mut list = Vec::with_capacity(self.size_hint().0);
-        for item in self {
+        let mut list = Vec::new();
+        while let Some(item) = self.next() {
             match item {
                 Ok(value) => list.push(value),
                 Err(error) => return Err(error),
@@ -29,12 +32,12 @@ pub(crate) trait Collected: Iterator + Sized {
         Ok(list)
     }
     /// Return all values, or `None` if a value is missing.
-    fn known_collected<T>(self) -> Option<Vec<T>>
+    fn known_collected<T>(mut self) -> Option<Vec<T>>
     where
         Self: Iterator<Item = Option<T>>,
     {
-        let mut list = Vec::with_capacity(self.size_hint().0);
-        for item in self {
+        let mut list = Vec::new();
+        while let Some(item) = self.next() {
             list.push(item?);
         }
         Some(list)

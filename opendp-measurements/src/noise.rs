@@ -73,7 +73,7 @@ where
         scale: Scale,
         k: Option<i32>,
     ) -> Result<Measurement<D, M, Self, D::Carrier>> {
-        make_laplace(input, scale, k)
+        noise_in::<Laplace, _, _, _>(input, scale, k)
     }
 }
 impl<D, M> NoiseMeasure<D, M> for ZeroConcentratedDivergence
@@ -87,7 +87,7 @@ where
         scale: Scale,
         k: Option<i32>,
     ) -> Result<Measurement<D, M, Self, D::Carrier>> {
-        make_gaussian(input, scale, k)
+        noise_in::<Gaussian, _, _, _>(input, scale, k)
     }
 }
 
@@ -186,10 +186,14 @@ where
     M: MetricOn<D> + NoiseLoss<N, MO>,
     MO: Measure + Default,
 {
-    noisy(input, Noise::of::<N>(), scale, k, map_of::<N, M, MO>)
+    noisy(input, Noise::of::<N>, scale, k, map_of::<N, M, MO>)
 }
 /// Build the privacy map. All integer types share one map, and all float types share another map.
-pub(crate) fn map_of<N, M, MO>(scale: Scale, integers: bool) -> PrivacyMap<M, MO>
+///
+/// A panic in a function of the C ABI ends the process, so its callers need no code that drops
+/// their values after a panic. This function only makes an object. It does not evaluate the map.
+#[allow(improper_ctypes_definitions, reason = "no C code calls it")]
+pub(crate) extern "C" fn map_of<N, M, MO>(scale: Scale, integers: bool) -> PrivacyMap<M, MO>
 where
     N: NoiseDistribution,
     M: NoiseLoss<N, MO>,
@@ -201,6 +205,9 @@ where
     })
     .with_exact(move |d_in| M::exact_loss(d_in, scale, integers))
 }
+/// A function such as [`map_of`].
+#[allow(improper_ctypes_definitions, reason = "no C code calls it")]
+pub(crate) type MapOf<M, MO> = extern "C" fn(Scale, bool) -> PrivacyMap<M, MO>;
 /// The functions that draw the noise for numbers of the type `V`, and that bound this noise.
 pub(crate) struct Noise<V> {
     lattices: Option<(i32, i32)>,
@@ -218,28 +225,47 @@ impl<V> Noise<V> {
 /// Build a measurement that adds independent noise to each number. `map` builds the privacy map.
 /// The second argument of `map` states whether the numbers are integers. The caller must prove that
 /// the map is valid for this noise.
+#[allow(clippy::question_mark, reason = "`?` compiles to more code for each type")]
 pub(crate) fn noisy<D, M, MO>(
     input: Space<D, M>,
-    noise: Noise<D::Number>,
+    noise: fn() -> Noise<D::Number>,
     scale: Scale,
     k: Option<i32>,
-    map: fn(Scale, bool) -> PrivacyMap<M, MO>,
+    map: MapOf<M, MO>,
 ) -> Result<Measurement<D, M, MO, D::Carrier>>
 where
     D: Numbers,
     M: MetricOn<D>,
     MO: Measure + Default,
 {
-    match lattice(noise.lattices, scale, k) {
-        Ok(lattice) => {
-            let measure = MO::default();
-            let bound = accuracy_of(noise.accuracy, scale, lattice, input.domain().count());
-            let function = adding::<D>((noise.noising)(scale.value(), lattice.unwrap_or(0)));
-            let map = map(scale, lattice.is_none());
-            Ok(Measurement::new(input, measure, function, map).with_accuracy(bound))
-        }
-        Err(error) => Err(error),
-    }
+    let amount = Amount { scale, k, count: input.domain().count() };
+    let measure = MO::default();
+    let (noising, bound, integers) = match prepared(noise, &amount) {
+        Ok(parts) => parts,
+        Err(error) => return Err(error),
+    };
+    let function = adding::<D>(noising);
+    let map = map(scale, integers);
+    Ok(Measurement::new(input, measure, function, map).with_accuracy(bound))
+}
+/// How much noise is added, and to how many numbers.
+struct Amount {
+    scale: Scale,
+    k: Option<i32>,
+    count: Option<usize>,
+}
+/// Choose the exponent of the lattice. Return the function that adds noise, the accuracy, and
+/// whether the numbers are integers. See [`map_of`] for the C ABI.
+#[allow(clippy::type_complexity, reason = "the only caller takes the parts apart")]
+#[allow(improper_ctypes_definitions, reason = "no C code calls it")]
+extern "C" fn prepared<V>(
+    noise: fn() -> Noise<V>,
+    &Amount { scale, k, count }: &Amount,
+) -> Result<(Noising<V>, impl Fn(f64) -> Result<Vec<Option<f64>>> + use<V>, bool)> {
+    let noise = noise();
+    let lattice = lattice(noise.lattices, scale, k)?;
+    let noising = (noise.noising)(scale.value(), lattice.unwrap_or(0));
+    Ok((noising, accuracy_of(noise.accuracy, scale, lattice, count), lattice.is_none()))
 }
 /// Return the function that computes the accuracy for a release of `count` numbers with noise.
 pub(crate) fn accuracy_of(

@@ -192,15 +192,18 @@ fn at_ends(range: f64, k: usize, between: impl FnOnce() -> Result<f64>) -> Resul
 type Choose<T> = fn(&[T], usize, f64, Optimize, &mut SecureSource) -> Result<Vec<usize>, NoEntropy>;
 
 /// Build the function that chooses `k` different indices, with the best first. If there are fewer
-/// than `k` scores, the function chooses all indices.
-pub(crate) fn choosing<MO: SelectionMeasure, T: Atom + Number + Score>(
+/// than `k` scores, the function chooses all indices. See [`map_of`](crate::noise::map_of) for the
+/// C ABI of this function and of the next functions.
+#[allow(improper_ctypes_definitions, reason = "no C code calls it")]
+pub(crate) extern "C" fn choosing<MO: SelectionMeasure, T: Atom + Number + Score>(
     k: usize,
     scale: Scale,
     optimize: Optimize,
 ) -> Function<Vec<T>, Vec<usize>> {
     choosing_by(k, scale, optimize, MO::choose)
 }
-fn choosing_by<T: Atom + Number + Score>(
+#[allow(improper_ctypes_definitions, reason = "no C code calls it")]
+extern "C" fn choosing_by<T: Atom + Number + Score>(
     k: usize,
     scale: Scale,
     optimize: Optimize,
@@ -208,13 +211,16 @@ fn choosing_by<T: Atom + Number + Score>(
 ) -> Function<Vec<T>, Vec<usize>> {
     Function::map(move |scores: &Vec<T>| choose_some(scores, k, scale, optimize, choose))
 }
-pub(crate) fn choosing_one<MO: SelectionMeasure, T: Atom + Number + Score>(
+/// Build the function that chooses one index.
+#[allow(improper_ctypes_definitions, reason = "no C code calls it")]
+pub(crate) extern "C" fn choosing_one<MO: SelectionMeasure, T: Atom + Number + Score>(
     scale: Scale,
     optimize: Optimize,
 ) -> Function<Vec<T>, usize> {
     choosing_one_by(scale, optimize, MO::choose)
 }
-pub(crate) fn choosing_one_by<T: Atom + Number + Score>(
+#[allow(improper_ctypes_definitions, reason = "no C code calls it")]
+pub(crate) extern "C" fn choosing_one_by<T: Atom + Number + Score>(
     scale: Scale,
     optimize: Optimize,
     choose: Choose<T>,

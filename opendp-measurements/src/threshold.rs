@@ -127,6 +127,7 @@ pub(crate) trait ThresholdNoise<const P: usize>: NoiseDistribution {
 
 /// Build a measurement that adds noise to each number and keeps the numbers that reach the
 /// threshold.
+#[allow(clippy::question_mark, reason = "`?` compiles to more code for each type")]
 pub(crate) fn threshold_of<const P: usize, N, K, V, M>(
     input: MapSpace<K, V, M>,
     scale: Scale,
@@ -139,55 +140,46 @@ where
     V: ThresholdNumber + NoiseNumber<N>,
     M: ThresholdMetric<P>,
 {
-    match lattice_of::<N, V>(scale, threshold, k) {
-        Ok(lattice) => {
-            let measure = N::Measure::default();
-            let function = keeping::<N, K, V>(scale, threshold, lattice);
-            let map = losing::<P, N, V, M>(scale, threshold, lattice);
-            let bound = accuracy_of(N::accuracy, scale, lattice, None);
-            Ok(Measurement::new(input, measure, function, map).with_accuracy(bound))
-        }
-        Err(error) => Err(error),
-    }
+    let (noising, measure, map, bound) = match parts_of::<P, N, V, M>(scale, threshold, k) {
+        Ok(parts) => parts,
+        Err(error) => return Err(error),
+    };
+    let function = kept_of(threshold, noising);
+    Ok(Measurement::new(input, measure, function, map).with_accuracy(bound))
 }
-/// Check the threshold, and return the exponent of the lattice of the noise.
-fn lattice_of<N, V>(scale: Scale, threshold: V, k: Option<i32>) -> Result<Option<i32>>
-where
-    N: NoiseDistribution,
-    V: ThresholdNumber + NoiseNumber<N>,
-{
-    threshold.check_threshold()?;
-    lattice(<V as NoiseNumber<N>>::LATTICES, scale, k)
-}
-/// Build the privacy map, which is the same for all types of keys.
-fn losing<const P: usize, N, V, M>(
+/// Check the threshold and the exponent of the lattice. Return the function that adds noise, the
+/// measure, the privacy map and the accuracy. These parts are the same for all types of keys.
+#[allow(clippy::type_complexity, reason = "the only caller takes the parts apart")]
+fn parts_of<const P: usize, N, V, M>(
     scale: Scale,
     threshold: V,
-    lattice: Option<i32>,
-) -> PrivacyMap<M, N::Measure>
+    k: Option<i32>,
+) -> Result<(
+    Noising<V>,
+    N::Measure,
+    PrivacyMap<M, N::Measure>,
+    impl Fn(f64) -> Result<Vec<Option<f64>>>,
+)>
 where
     N: ThresholdNoise<P>,
     V: ThresholdNumber + NoiseNumber<N>,
     M: ThresholdMetric<P>,
 {
-    PrivacyMap::new(move |d_in: &M::Distance| M::loss::<N, V>(d_in, scale, threshold, lattice))
+    threshold.check_threshold()?;
+    let lattice = lattice(<V as NoiseNumber<N>>::LATTICES, scale, k)?;
+    let map =
+        PrivacyMap::new(move |d_in: &M::Distance| M::loss::<N, V>(d_in, scale, threshold, lattice));
+    let noising = noising::<N, V>(scale.value(), lattice.unwrap_or(0));
+    Ok((noising, N::Measure::default(), map, accuracy_of(N::accuracy, scale, lattice, None)))
 }
 
-/// Build the function that adds noise to a map and keeps the numbers that reach the threshold.
-fn keeping<N, K, V>(
-    scale: Scale,
+/// Build the function that releases a map, from a function that adds noise. This function only
+/// makes an object. See [`map_of`](crate::noise::map_of) for the C ABI.
+#[allow(improper_ctypes_definitions, reason = "no C code calls it")]
+extern "C" fn kept_of<K, V>(
     threshold: V,
-    lattice: Option<i32>,
+    noising: Noising<V>,
 ) -> Function<HashMap<K, V>, HashMap<K, V>>
-where
-    N: NoiseDistribution,
-    K: HashableAtom,
-    V: ThresholdNumber + NoiseNumber<N>,
-{
-    kept_of(threshold, noising::<N, V>(scale.value(), lattice.unwrap_or(0)))
-}
-/// Build the function of [`keeping`] from the function `noising`, which adds noise to numbers.
-fn kept_of<K, V>(threshold: V, noising: Noising<V>) -> Function<HashMap<K, V>, HashMap<K, V>>
 where
     K: HashableAtom,
     V: ThresholdNumber,
@@ -210,28 +202,46 @@ where
     K: HashableAtom,
     V: ThresholdNumber,
 {
-    let mut keys = Vec::with_capacity(data.len());
-    let mut numbers = Vec::with_capacity(data.len());
-    for (key, number) in data {
-        // The metric treats a key with the number 0 as an absent key, so such a key is dropped.
-        if *number != V::zero() {
-            keys.push(key);
-            numbers.push(*number);
-        }
-    }
+    let mut nonzero = Nonzero::of(data);
     let hasher = RandomState::new();
-    match reached(&mut numbers, threshold, noising) {
-        Ok(places) => {
-            let places = sorted(&keys, places, &hasher);
-            let mut released = HashMap::with_hasher(hasher);
-            released.reserve(places.len());
-            for (_, place) in places {
-                released.insert(keys[place].clone(), numbers[place]);
-            }
-            Ok(released)
-        }
+    match sorted(&nonzero.keys, reached(&mut nonzero.numbers, threshold, noising), &hasher) {
+        Ok(places) => Ok(picked(&nonzero, &places, hasher)),
         Err(error) => Err(error),
     }
+}
+/// The keys with a nonzero number, and their numbers.
+struct Nonzero<'a, K, V> {
+    keys: Vec<&'a K>,
+    numbers: Vec<V>,
+}
+impl<'a, K, V: ThresholdNumber> Nonzero<'a, K, V> {
+    fn of(data: &'a HashMap<K, V>) -> Self {
+        let count = data.len();
+        let mut nonzero =
+            Nonzero { keys: Vec::with_capacity(count), numbers: Vec::with_capacity(count) };
+        for (key, number) in data {
+            // The metric treats a key with the number 0 as an absent key, so such a key is dropped.
+            if *number != V::zero() {
+                nonzero.keys.push(key);
+                nonzero.numbers.push(*number);
+            }
+        }
+        nonzero
+    }
+}
+/// Build a map of the keys and numbers at the given indices. The entries are inserted in the order
+/// of the indices.
+fn picked<K: HashableAtom, V: Copy>(
+    Nonzero { keys, numbers }: &Nonzero<'_, K, V>,
+    places: &[(u64, usize)],
+    hasher: RandomState,
+) -> HashMap<K, V> {
+    let mut map = HashMap::with_capacity_and_hasher(places.len(), hasher);
+    for (_, place) in places {
+        let number = numbers[*place];
+        map.insert(keys[*place].clone(), number);
+    }
+    map
 }
 /// Add noise to the numbers, and return the indices of the numbers that reach the threshold. Each
 /// index is paired with a 0. The function `sorted` later replaces this 0 by the hash of the key.
@@ -252,17 +262,15 @@ fn reached<V: ThresholdNumber>(
 /// Sort indices by the hashes of the keys at these indices.
 fn sorted<K: Hash>(
     keys: &[&K],
-    mut places: Vec<(u64, usize)>,
+    places: Result<Vec<(u64, usize)>>,
     hasher: &RandomState,
-) -> Vec<(u64, usize)> {
+) -> Result<Vec<(u64, usize)>> {
+    let mut places = places?;
     for (hash, place) in &mut places {
         *hash = hasher.hash_one(keys[*place]);
     }
-    sort(&mut places);
-    places
-}
-fn sort(places: &mut [(u64, usize)]) {
     places.sort_unstable();
+    Ok(places)
 }
 
 /// The properties of a threshold on which the loss depends. The threshold can have any number type.

@@ -113,9 +113,15 @@ where
     MO: SelectionMeasure,
 {
     let unit = alpha.denominator(input.domain().size());
-    let choice = choice(&output_measure, scale, unit)?;
-    let (input, function, map) = choosing(input, candidates, alpha, choice.function())?;
-    Ok(Measurement::new(input, output_measure.0, function, loss_of(&map, &choice)))
+    match choice(&output_measure, scale, unit) {
+        Ok(choice) => match choosing(input, candidates, alpha, choice.function()) {
+            Ok((input, function, map)) => {
+                Ok(Measurement::new(input, output_measure.0, function, loss_of(&map, &choice)))
+            }
+            Err(error) => Err(error),
+        },
+        Err(error) => Err(error),
+    }
 }
 /// Return a choice of a low score. A difference of `unit` between two scores stands for one row.
 fn choice<MO: SelectionMeasure>(
@@ -138,7 +144,7 @@ where
     T: Atom + Number,
     M: DatasetMetric + MetricOn<Rows<T>>,
 {
-    let candidates = sorted(&candidates)?;
+    let candidates = sorted(candidates)?;
     let scores = make_quantile_rank_scores(input, candidates.clone(), alpha)?;
     let choose = choose.clone();
     let candidate =
@@ -165,13 +171,13 @@ register! {
 
 /// Check that no candidate is NaN, and sort the candidates. Equal candidates are rejected later, by
 /// [`make_quantile_rank_scores`].
-pub(crate) fn sorted<T: Number>(candidates: &[T]) -> Result<Vec<T>> {
-    for candidate in candidates {
+pub(crate) fn sorted<T: Number>(candidates: Vec<T>) -> Result<Vec<T>> {
+    for candidate in &candidates {
         if candidate.is_nan() {
             return Err(found_nan());
         }
     }
-    Ok(order::sorted(candidates))
+    Ok(order::sorted(&candidates))
 }
 #[cold]
 fn found_nan() -> Error {

@@ -1,14 +1,17 @@
 //! A measurement that chooses several quantiles from a list of candidates.
 
+mod chooser;
+
 use opendp_core::arith::{Directed, DirectedFloat, InfCast, Number};
+use opendp_core::erased::{AnyDistance, AnyMeasurement};
 use opendp_core::{
-    Atom, AtomDomain, DatasetMetric, Error, Function, MaxDivergence, Measurement, MetricOn,
-    PrivacyMap, RangeDistance, Result, Space, TheMeasure, VectorDomain, ZeroConcentratedDivergence,
-    register,
+    Atom, DatasetMetric, Error, Function, MaxDivergence, Measurement, MetricOn, PrivacyMap, Result,
+    Space, TheMeasure, ZeroConcentratedDivergence, register,
 };
-use opendp_measurements::{Scale, SelectionMeasure, make_composition, make_noisy_max};
+use opendp_measurements::{Scale, SelectionMeasure, make_noisy_max};
 
 use crate::private_quantile::{Choose, Rows, no_candidate, scores, sorted};
+use chooser::Chooser;
 
 /// The position of a quantile between two points is rounded to a multiple of `1 / UNIT`.
 const UNIT: u64 = 1 << 30;
@@ -17,9 +20,6 @@ const MOST_STEPS: usize = 16;
 /// The largest number of steps of all candidates together, for up to 8192 candidates. If there are
 /// more candidates, each candidate has two steps.
 const POINTS: usize = 1 << 14;
-
-/// A composition of one choice for each level. Its map computes the loss of all quantiles.
-type Levels<MO> = Measurement<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>, MO, Vec<usize>>;
 
 /// Make a measurement that releases several quantiles, chosen from a list of candidates.
 ///
@@ -148,9 +148,13 @@ where
     MO: SelectionMeasure,
 {
     let steps = steps(candidates.len());
-    let (choose, map) = choices(alphas, steps, scale, &output_measure, input.metric())?;
-    let function = releasing(input.domain(), candidates, choose)?;
-    Ok(Measurement::new(input, output_measure.0, function, map))
+    match choices(&alphas, steps, scale, &output_measure, input.metric()) {
+        Ok((choose, map)) => match releasing(input.domain(), candidates, choose) {
+            Ok(function) => Ok(Measurement::new(input, output_measure.0, function, map)),
+            Err(error) => Err(error),
+        },
+        Err(error) => Err(error),
+    }
 }
 
 register! {
@@ -169,7 +173,7 @@ fn releasing<T: Atom + Number>(
     candidates: Vec<T>,
     choose: Choosing,
 ) -> Result<Function<Vec<T>, Vec<T>>> {
-    let candidates = sorted(&candidates)?;
+    let candidates = sorted(candidates)?;
     let increases = |place: usize| candidates[place] < candidates[place + 1];
     check(rows.element().nan(), candidates.len(), &increases)?;
     Ok(Function::map(move |rows: &Vec<T>| {
@@ -184,46 +188,30 @@ fn releasing<T: Atom + Number>(
 }
 /// Return the function that chooses the candidates, and its map.
 fn choices<M: DatasetMetric, MO: SelectionMeasure>(
-    alphas: Vec<f64>,
+    alphas: &[f64],
     steps: usize,
     scale: Scale,
     measure: &TheMeasure<MO>,
     metric: &M,
 ) -> Result<(Choosing, PrivacyMap<M, MO>)> {
-    increasing(&alphas)?;
-    let chooser = Chooser::new(&alphas, steps, scale, measure)?;
+    let make = |scale| {
+        let choice: Choose<MO> = make_noisy_max(scores()?, measure.clone(), scale, true)?;
+        Ok((choice.function().clone(), choice.erase()))
+    };
+    let chooser = Chooser::new(alphas, steps, scale, &make)?;
     let (levels, metric) = (chooser.levels.clone(), metric.clone());
     let (exact, same) = (levels.clone(), metric.clone());
-    let map =
-        PrivacyMap::new(move |d_in: &u32| levels.map(&u64::from(metric.to_symmetric(*d_in)?)))
-            .with_exact(move |d_in: &u32| exact.exact_map(&u64::from(same.to_symmetric(*d_in)?)));
+    let map = PrivacyMap::new(move |d_in: &u32| loss_of(&levels, metric.to_symmetric(*d_in)?))
+        .with_exact(move |d_in| exact.exact_map(&distance(same.to_symmetric(*d_in)?)));
     Ok((Box::new(move |halves| chooser.choose(halves)), map))
 }
-/// The choices of all quantiles, as a binary tree.
-struct Chooser<MO: SelectionMeasure> {
-    tree: Box<Node<MO>>,
-    /// A composition of one choice for each level. Its map computes the loss.
-    levels: Levels<MO>,
-    count: usize,
-    steps: usize,
+fn loss_of(levels: &AnyMeasurement, d_in: u32) -> Result<f64> {
+    levels.map(&distance(d_in))?.downcast_ref().copied()
 }
-impl<MO: SelectionMeasure> Chooser<MO> {
-    fn new(alphas: &[f64], steps: usize, scale: Scale, measure: &TheMeasure<MO>) -> Result<Self> {
-        let make = |scale| make_noisy_max(scores()?, measure.clone(), scale, true);
-        let tree = Node::grow((alphas, 0), (0.0, 1.0), steps, scale, &make)?;
-        let tree = tree.ok_or_else(no_alphas)?;
-        let levels = make_composition(vec![make(scale)?; levels(alphas.len())])?;
-        Ok(Chooser { tree, levels, count: alphas.len(), steps })
-    }
-    fn choose(&self, halves: &[u64]) -> Result<Vec<usize>> {
-        let positions = positions(halves, self.steps);
-        let mut chosen = vec![0; self.count];
-        self.tree.choose(&positions, (0, positions.len() - 1), &mut chosen)?;
-        chosen.iter_mut().for_each(|point| *point /= self.steps + 1);
-        Ok(chosen)
-    }
+/// Return a distance between scores.
+fn distance(d_in: u32) -> AnyDistance {
+    AnyDistance::new(u64::from(d_in))
 }
-
 /// Return a bound on the distance in ranks between a quantile and the rows that its released
 /// candidate represents. With probability at least `1 - alpha`, the bound holds for all quantiles
 /// at once. The bound is for scale 1. The target of a choice is the position with the score 0, and
@@ -276,68 +264,6 @@ fn part(alpha: f64, (low, high): (f64, f64)) -> u64 {
     let part = ((alpha - low) / (high - low) * UNIT as f64).round();
     (part.max(0.0) as u64).min(UNIT)
 }
-/// The choice of one quantile, and the later choices of the lower and the higher quantiles.
-struct Node<MO: SelectionMeasure> {
-    /// The index of the quantile in the list of all quantiles.
-    place: usize,
-    /// The level of the quantile, as a position between the levels of the two ends: 0 at the lower
-    /// end, and `UNIT` at the upper end.
-    part: u64,
-    choice: Choose<MO>,
-    below: Option<Box<Node<MO>>>,
-    above: Option<Box<Node<MO>>>,
-}
-impl<MO: SelectionMeasure> Node<MO> {
-    fn grow(
-        (alphas, first): (&[f64], usize),
-        (low, high): (f64, f64),
-        steps: usize,
-        scale: Scale,
-        make: &impl Fn(Scale) -> Result<Choose<MO>>,
-    ) -> Result<Option<Box<Self>>> {
-        let (below, Some(middle), above) = halves(alphas) else { return Ok(None) };
-        let place = first + below.len();
-        let part = part(middle, (low, high));
-        // Scores are in units of `1 / (2 steps UNIT)` of a row.
-        let unit = f64::inf_cast(part.max(UNIT - part))? * 4.0 * steps as f64;
-        let choice = make(Scale::new(scale.value().inf_mul(unit)?)?)?;
-        let below = Node::grow((below, first), (low, middle), steps, scale, make)?;
-        let above = Node::grow((above, place + 1), (middle, high), steps, scale, make)?;
-        Ok(Some(Box::new(Node { place, part, choice, below, above })))
-    }
-    fn choose(
-        &self,
-        positions: &[u64],
-        (low, high): (usize, usize),
-        chosen: &mut [usize],
-    ) -> Result<()> {
-        let between = positions.get(low..=high).unwrap_or_default();
-        let point = low + self.choice.invoke(&distances(between, self.part))?;
-        if let Some(chosen) = chosen.get_mut(self.place) {
-            *chosen = point;
-        }
-        if let Some(below) = &self.below {
-            below.choose(positions, (low, point), chosen)?;
-        }
-        if let Some(above) = &self.above {
-            above.choose(positions, (point, high), chosen)?;
-        }
-        Ok(())
-    }
-}
-/// Compute the score of each point: the distance of its position from the target. The unit of
-/// scores is `1 / UNIT` of the unit of positions.
-fn distances(positions: &[u64], part: u64) -> Vec<u64> {
-    let (first, last) = (positions.first().copied(), positions.last().copied());
-    let (first, last) = (first.unwrap_or_default(), last.unwrap_or_default());
-    let target = u128::from(part) * u128::from(last - first);
-    let distance = |point: &u64| {
-        let far = (u128::from(UNIT) * u128::from(point - first)).abs_diff(target);
-        u64::try_from(far).unwrap_or(u64::MAX)
-    };
-    positions.iter().map(distance).collect()
-}
-
 /// Count the rows that each candidate represents, in units of half a row.
 fn halves_of<T: Number>(candidates: &[T], rows: &[T]) -> Vec<u64> {
     let last = candidates.len() - 1;

@@ -156,10 +156,14 @@ where
     K: HashableAtom,
     V: Atom + Integer + Distance,
 {
-    let noise = Truncated::new(scale, threshold)?;
-    let function = Function::map(move |counts: &HashMap<K, V>| noise.release(counts));
-    Ok(Measurement::new(input, Approximate::default(), function, loss_of(noise))
-        .with_accuracy(accuracy_of(scale)))
+    match Truncated::new(scale, threshold) {
+        Ok(noise) => {
+            let function = Function::map(move |counts: &HashMap<K, V>| noise.release(counts));
+            Ok(Measurement::new(input, Approximate::default(), function, loss_of(noise))
+                .with_accuracy(accuracy_of(scale)))
+        }
+        Err(error) => Err(error),
+    }
 }
 /// Return the map of the measurement. Its distances are in the type of the counts.
 fn loss_of<V: Atom + Integer + Distance>(
@@ -252,14 +256,15 @@ impl Truncated {
         let mut numbers = Vec::with_capacity(counts.len());
         for (key, count) in counts {
             keys.push(key);
-            numbers.push(whole(*count)?);
+            match whole(*count) {
+                Ok(count) => numbers.push(count),
+                Err(error) => return Err(error),
+            }
         }
-        let (hasher, kept) = self.kept_in_order(&keys, &numbers)?;
-        let mut released = HashMap::with_capacity_and_hasher(kept.len(), hasher);
-        for (place, noisy) in kept {
-            released.insert(keys[place].clone(), V::saturating_from_i128(noisy));
+        match self.kept_in_order(&keys, &numbers) {
+            Ok((hasher, kept)) => Ok(released(&keys, &kept, hasher)),
+            Err(error) => Err(error),
         }
-        Ok(released)
     }
     fn loss(&self, (parts, sum, largest): (u32, i128, i128)) -> Result<(f64, f64)> {
         let change = sum.min(largest);
@@ -298,6 +303,19 @@ impl Truncated {
         }
         Ok(above(k + 1 - change)?.inf_mul(part)?.inf_div(whole)?.min(1.0))
     }
+}
+/// Build a map of the kept keys and their noisy counts. The entries are inserted in order.
+fn released<K: HashableAtom, V: Integer>(
+    keys: &[&K],
+    kept: &[(usize, i128)],
+    hasher: RandomState,
+) -> HashMap<K, V> {
+    let mut map = HashMap::with_capacity_and_hasher(kept.len(), hasher);
+    for (place, noisy) in kept {
+        let noisy = V::saturating_from_i128(*noisy);
+        map.insert(keys[*place].clone(), noisy);
+    }
+    map
 }
 /// Sort counts by the hashes of their keys.
 fn reordered(kept: Vec<(usize, i128)>, hashes: &[u64]) -> Vec<(usize, i128)> {

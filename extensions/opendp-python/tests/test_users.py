@@ -131,7 +131,7 @@ def test_a_renyi_loss_is_a_function_of_the_order():
     )
     assert one.map(1.0)(4.0) == one.map(1.0).epsilon(4) == 2.0 and one.map(3.0)(100.0) == 150.0
     assert dp.c.make_composition([one, one]).map(1.0)(4.0) == 4.0
-    assert dict(one.map(1.0))["renyi"][2] == [2.0, 1.0]
+    assert [2.0, 1.0] in dict(one.map(1.0))["renyi"]
     zcdp = lost(0.5, dp.zero_concentrated_divergence())
     known = dp.c.make_zCDP_to_approxDP(zcdp).map(1.0).epsilon(1e-6)
     assert dp.c.make_RDP_to_approxDP(one).map(1.0).epsilon(1e-6) == pytest.approx(known)

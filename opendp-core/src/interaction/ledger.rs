@@ -51,8 +51,7 @@ impl<MO: Measure> Ledger<MO> {
     /// The errors of [`new`](Ledger::new) and of [`Measure::split`]. `InvalidDistance` when the
     /// budget is negative or NaN.
     pub fn with_budget(measure: MO, budget: &MO::Distance) -> Result<Self> {
-        let parts = measure.split(budget)?;
-        let budget = parts.into_iter().map(Exact::written).collect::<Result<_>>()?;
+        let budget = written(&measure.split(budget)?)?;
         Ledger::with_exact_budget(measure, budget)
     }
     /// Open an account with an exact budget: one number for each part.
@@ -82,8 +81,7 @@ impl<MO: Measure> Ledger<MO> {
     /// loss is not added. `FailedMap` when the number of parts is wrong.
     pub fn charge(&mut self, loss: &[Exact]) -> Result<()> {
         self.check_parts(loss)?;
-        let sum = |(total, part): (&Exact, &Exact)| total.plus_term(part);
-        let totals: Vec<Exact> = self.totals.iter().zip(loss).map(sum).collect();
+        let totals = each(&self.totals, loss, Exact::plus_term);
         if let Some(budget) = &self.budget
             && totals.iter().zip(budget).any(|(total, budget)| budget < total)
         {
@@ -119,7 +117,7 @@ impl<MO: Measure> Ledger<MO> {
     /// # Errors
     /// `NotImplemented` without a budget.
     pub fn left(&self) -> Result<MO::Distance> {
-        self.measure.join(&self.exact_left()?.iter().map(Exact::to_f64_down).collect::<Vec<_>>())
+        self.measure.join(&rounded(&self.exact_left()?, Exact::to_f64_down))
     }
     /// Return the exact remainder of each part of the budget.
     ///
@@ -127,10 +125,10 @@ impl<MO: Measure> Ledger<MO> {
     /// `NotImplemented` without a budget.
     pub fn exact_left(&self) -> Result<Vec<Exact>> {
         let budget = self.budget.as_ref().ok_or_else(no_budget)?;
-        Ok(budget.iter().zip(&self.totals).map(|(budget, total)| budget.minus(total)).collect())
+        Ok(each(budget, &self.totals, Exact::minus))
     }
     fn up(&self, parts: &[Exact]) -> Result<MO::Distance> {
-        self.measure.join(&parts.iter().map(Exact::to_f64_up).collect::<Vec<_>>())
+        self.measure.join(&rounded(parts, Exact::to_f64_up))
     }
     #[cold]
     fn exceeded(&self, loss: &[Exact]) -> Error {
@@ -142,6 +140,16 @@ impl<MO: Measure> Ledger<MO> {
             shown(self.left())
         ))
     }
+}
+// These functions do not depend on the measure, so they are compiled once.
+fn written(parts: &[f64]) -> Result<Vec<Exact>> {
+    parts.iter().map(|part| Exact::written(*part)).collect()
+}
+fn each(left: &[Exact], right: &[Exact], join: fn(&Exact, &Exact) -> Exact) -> Vec<Exact> {
+    left.iter().zip(right).map(|(left, right)| join(left, right)).collect()
+}
+fn rounded(parts: &[Exact], round: fn(&Exact) -> f64) -> Vec<f64> {
+    parts.iter().map(round).collect()
 }
 #[cold]
 fn no_budget() -> Error {

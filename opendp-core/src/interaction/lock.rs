@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::marker::PhantomData;
 
-use super::sync::{Mutex, thread};
+use super::sync::{Mutex, MutexGuard, thread};
 use crate::{Error, Result};
 
 /// A state that only one thread at a time can change.
@@ -23,11 +23,20 @@ impl<S> Lock<S> {
     }
     /// Lock the state, and call `run` with the state.
     pub(crate) fn with<R>(&self, run: impl FnOnce(&mut S) -> Result<R>) -> Result<R> {
-        let here = other_than(&self.holder)?;
-        let mut state = self.state.lock().map_err(poisoned)?;
-        let _named = Named::new(&self.holder, here)?;
-        run(&mut state)
+        let mut locked = self.locked()?;
+        run(&mut locked.state)
     }
+    fn locked(&self) -> Result<Locked<'_, S>> {
+        let here = other_than(&self.holder)?;
+        let state = self.state.lock().map_err(poisoned)?;
+        Ok(Locked { _named: Named::new(&self.holder, here)?, state })
+    }
+}
+/// A locked state. The fields are dropped in this order: the id of this thread is cleared first,
+/// and then the state is unlocked.
+struct Locked<'a, S> {
+    _named: Named<'a>,
+    state: MutexGuard<'a, S>,
 }
 /// Return the id of this thread. Return an error if this thread is the holder of the lock.
 fn other_than(holder: &Mutex<Option<thread::ThreadId>>) -> Result<thread::ThreadId> {

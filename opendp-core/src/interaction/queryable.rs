@@ -80,7 +80,7 @@ impl<Q: Named, A: Named> Named for Queryable<Q, A> {
 /// The JSON of a queryable contains only its type, so a queryable cannot be read from JSON.
 impl<Q: Named, A: Named> Codec for Queryable<Q, A> {
     fn to_json(&self) -> Json {
-        json!({"queryable": Self::type_name().to_string()})
+        shown(Self::type_name)
     }
     fn from_json(_: &Json) -> Result<Self> {
         Err(Error::FailedCast("a queryable cannot be read from JSON".into()))
@@ -89,6 +89,10 @@ impl<Q: Named, A: Named> Codec for Queryable<Q, A> {
         self.bindings.bind(turn);
         self
     }
+}
+/// Return the JSON of a queryable, whose type has the name `type_name`.
+fn shown(type_name: fn() -> TypeName) -> Json {
+    json!({"queryable": type_name().to_string()})
 }
 /// The error of a queryable that is only a placeholder in a buffer.
 const EMPTY: &str = "this queryable answers no question: it is a placeholder in a buffer";

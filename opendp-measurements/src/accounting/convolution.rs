@@ -229,16 +229,12 @@ impl Convolution {
     fn suffixes(&self) -> Vec<(f64, f64)> {
         let (decay, steeper) = (exp(-self.tilt * self.step), exp(-(self.tilt + 1.0) * self.step));
         let (mut a, mut b) = (0.0, 0.0);
-        let mut list: Vec<(f64, f64)> = self
-            .mass
-            .iter()
-            .rev()
-            .map(|mass| {
-                a = mass + decay * a;
-                b = mass + steeper * b;
-                (a, b)
-            })
-            .collect();
+        let mut list = Vec::with_capacity(self.mass.len());
+        for mass in self.mass.iter().rev() {
+            a = mass + decay * a;
+            b = mass + steeper * b;
+            list.push((a, b));
+        }
         list.reverse();
         list
     }

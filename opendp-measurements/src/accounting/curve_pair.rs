@@ -78,11 +78,12 @@ impl Hull {
         // Each point consists of an epsilon `x`, the ratio `e^x`, and the value of the profile at
         // `x`. The first epsilon is minus infinity.
         let mut points = vec![(f64::NEG_INFINITY, 0.0, 1.0)];
-        let mirrored = deltas.iter().skip(1).rev();
-        points.extend(mirrored.map(|(x, delta)| (-x, -exp_m1(-x) + exp(-x) * delta)).map(point_of));
-        points.extend(deltas.iter().copied().map(point_of));
-        fn point_of((x, value): (f64, f64)) -> (f64, f64, f64) {
-            (x, exp(x), (value * (1.0 + 64.0 * U)).min(1.0))
+        let point = |x: f64, value: f64| (x, exp(x), (value * (1.0 + 64.0 * U)).min(1.0));
+        for (x, delta) in deltas[1..].iter().rev() {
+            points.push(point(-x, -exp_m1(-x) + exp(-x) * delta));
+        }
+        for (x, delta) in &deltas {
+            points.push(point(*x, *delta));
         }
         let mut hull: Vec<(f64, f64, f64)> = Vec::new();
         for point in points {

@@ -287,7 +287,7 @@ impl SharedAccount {
         };
         let list = |name: &str| json.get(name).and_then(Json::as_array).ok_or_else(|| wrong(name));
         let shares = list("shares")?.iter().map(SharePair::from_json).try_collected()?;
-        let used: Option<Vec<bool>> = list("used")?.iter().map(Json::as_bool).collect();
+        let used: Option<Vec<bool>> = list("used")?.iter().map(Json::as_bool).known_collected();
         let used = used.filter(|used| used.len() == shares.len()).ok_or_else(|| wrong("used"))?;
         let account = SharedAccount::new(&exact("epsilon")?, &exact("delta")?, &shares)?;
         Ok(SharedAccount { used, ..account })

@@ -194,6 +194,7 @@ mod registered {
 /// Build the measurement for given types. The functions `fitting` and `release` use erased members,
 /// so each of these functions is compiled only once for all types. `alike` states whether all
 /// members share one map.
+#[allow(clippy::question_mark, reason = "`?` compiles to more code for each type")]
 fn parallel<E, M, MO, TO>(
     input: Space<VectorDomain<E>, M>,
     part: Parts<E::Carrier>,
@@ -207,19 +208,20 @@ where
     TO: Carrier,
 {
     let sized = input.metric().sized() || input.domain().size().is_some();
-    match claims::<M, MO>(&input.erase(), sized, part.count(), (members, alike)) {
-        Ok(Claims { members, measure, map }) => {
-            let function = releasing::<E, TO>(part, members.clone(), measure.interaction());
-            Ok(Measurement::new(input, measure, function, map).with_accuracy_of(members))
-        }
-        Err(error) => Err(error),
-    }
+    let claims = claims::<M, MO>(&input.erase(), sized, part.count(), (members, alike));
+    let Claims { members, measure, map, interaction } = match claims {
+        Ok(claims) => claims,
+        Err(error) => return Err(error),
+    };
+    let function = releasing::<E, TO>(part, &members, interaction);
+    Ok(Measurement::new(input, measure, function, map).with_accuracy_of(members))
 }
 /// The parts of the measurement that do not depend on the type of the rows.
 struct Claims<M: Metric, MO: Measure> {
     members: Arc<[AnyMeasurement]>,
     measure: MO,
     map: PrivacyMap<M, MO>,
+    interaction: Interaction,
 }
 /// Check the members, and build the privacy map. The arguments are those of [`fitting`].
 fn claims<M, MO>(
@@ -240,11 +242,14 @@ where
     if measure.parts() == Ok(1) {
         map = map.with_exact(losses.worst_exact());
     }
-    Ok(Claims { members, measure, map })
+    let interaction = measure.interaction();
+    Ok(Claims { members, measure, map, interaction })
 }
-fn releasing<E, TO>(
+/// Build the function of the composition. See [`map_of`](crate::noise::map_of) for the C ABI.
+#[allow(improper_ctypes_definitions, reason = "no C code calls it")]
+extern "C" fn releasing<E, TO>(
     part: Parts<E::Carrier>,
-    members: Arc<[AnyMeasurement]>,
+    members: &Arc<[AnyMeasurement]>,
     interaction: Interaction,
 ) -> Function<Vec<E::Carrier>, Vec<TO>>
 where
@@ -252,6 +257,7 @@ where
     VectorDomain<E>: Domain<Carrier = Vec<E::Carrier>>,
     TO: Carrier,
 {
+    let members = members.clone();
     Function::map(move |data: &Vec<E::Carrier>| {
         release(&members, &split::<E>(&part, members.len(), data), interaction)
     })

@@ -1,7 +1,7 @@
 //! Noise of the continuous normal distribution, for all number types. The sum of a number and its
 //! noise is rounded.
 
-use opendp_core::{Measurement, MetricOn, Result, Space, ZeroConcentratedDivergence};
+use opendp_core::{Measurement, MetricOn, PrivacyMap, Result, Space, ZeroConcentratedDivergence};
 
 use crate::noise::distribution::ContinuousGaussian;
 use crate::noise::{Noise, Numbers, map_of, noisy};
@@ -84,10 +84,16 @@ where
     D::Number: NoiseNumber<ContinuousGaussian>,
     M: MetricOn<D> + NoiseLoss<Gaussian, ZeroConcentratedDivergence>,
 {
-    // Integers also get continuous noise. So the argument `false` selects the map of floats for all
-    // number types.
-    let map = |scale, _| map_of::<Gaussian, _, _>(scale, false);
-    noisy(input, Noise::of::<ContinuousGaussian>(), scale, k, map)
+    // Integers also get continuous noise, so all number types have the map of floats.
+    noisy(input, Noise::of::<ContinuousGaussian>, scale, k, map_of_floats)
+}
+/// Build the privacy map of floats. See [`map_of`] for the C ABI.
+#[allow(improper_ctypes_definitions, reason = "no C code calls it")]
+extern "C" fn map_of_floats<M>(scale: Scale, _: bool) -> PrivacyMap<M, ZeroConcentratedDivergence>
+where
+    M: NoiseLoss<Gaussian, ZeroConcentratedDivergence>,
+{
+    map_of::<Gaussian, _, _>(scale, false)
 }
 
 #[cfg(test)]

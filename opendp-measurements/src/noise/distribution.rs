@@ -7,7 +7,7 @@
 
 use num_traits::AsPrimitive;
 
-use opendp_core::random::{NoEntropy, RandomSource};
+use opendp_core::random::{Failing, NoEntropy, RandomSource};
 use opendp_core::{Atom, IBig, Result};
 
 use crate::Scale;
@@ -63,6 +63,18 @@ pub trait NoiseNumber<N: NoiseDistribution>: Atom {
     type Noise: Send + Sync + 'static;
     /// Prepare noise of a scale. For floats, the releases are rounded to multiples of `2^k`.
     fn prepare(scale: f64, k: i32) -> Self::Noise;
+    /// Replace each number by its release at scale 0, which is the number itself or its nearest
+    /// point of the lattice. Nothing is drawn.
+    ///
+    /// # Errors
+    /// `NoEntropy` when [`add_noise`](Self::add_noise) draws at scale 0. No type of this crate
+    /// returns an error.
+    fn without_noise(numbers: &mut [Self], noise: &Self::Noise) -> Result<(), NoEntropy> {
+        for number in numbers {
+            *number = number.clone().add_noise(noise, &mut Failing::default())?;
+        }
+        Ok(())
+    }
     /// Add exact noise to the number. An integer saturates at the ends of its type.
     ///
     /// # Errors
@@ -89,6 +101,9 @@ macro_rules! integers {
             fn prepare(scale: f64, _: i32) -> IntegerNoise {
                 IntegerNoise { scale, table: N::table(scale) }
             }
+            fn without_noise(_: &mut [Self], _: &IntegerNoise) -> Result<(), NoEntropy> {
+                Ok(())
+            }
             #[inline]
             fn add_noise<S: RandomSource>(
                 self,
@@ -111,6 +126,9 @@ impl<N: BigNoiseDistribution> NoiseNumber<N> for IBig {
     fn prepare(scale: f64, _: i32) -> IntegerNoise {
         IntegerNoise { scale, table: N::table(scale) }
     }
+    fn without_noise(_: &mut [Self], _: &IntegerNoise) -> Result<(), NoEntropy> {
+        Ok(())
+    }
     fn add_noise<S: RandomSource>(
         self,
         noise: &IntegerNoise,
@@ -131,6 +149,12 @@ macro_rules! floats {
             type Noise = FloatNoise;
             fn prepare(scale: f64, k: i32) -> FloatNoise {
                 N::float(scale, k)
+            }
+            fn without_noise(numbers: &mut [Self], noise: &FloatNoise) -> Result<(), NoEntropy> {
+                for x in numbers {
+                    *x = finite(AsPrimitive::<$t>::as_(noise.rounded(f64::from(finite(*x)))));
+                }
+                Ok(())
             }
             #[inline]
             fn add_noise<S: RandomSource>(

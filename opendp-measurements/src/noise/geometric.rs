@@ -104,8 +104,8 @@ where
 {
     let Some(bounds) = bounds else { return make_laplace(input, scale, None) };
     let noise = CensoredLaplace::new(scale.value(), bounds.upper().above(bounds.lower()));
-    let function = adding::<D>(noising(noise, bounds));
-    let map = map_of::<Laplace, _, _>(scale, true);
+    let noising = noising(noise, bounds);
+    let (function, map) = (adding::<D>(noising), map_of::<Laplace, _, _>(scale, true));
     Ok(Measurement::new(input, MaxDivergence, function, map))
 }
 
@@ -117,7 +117,12 @@ fn noising<V: GeometricNumber>(noise: Option<CensoredLaplace>, bounds: Bounds<V>
             each(numbers, |x| Ok(V::up_from(lower, noise.add(x.above(lower), source)?)))
         }),
         // At scale 0 or for an interval of width 0, nothing is drawn.
-        None => each(numbers, |x| Ok(bounds.clamp(x))),
+        None => {
+            for number in numbers {
+                *number = bounds.clamp(*number);
+            }
+            Ok(())
+        }
     })
 }
 /// Call `make_geometric`. The function `geometric_at` also has the type argument `MO`, so that a

@@ -3,7 +3,7 @@
 
 use std::sync::OnceLock;
 
-use opendp_core::random::{Failing, NoEntropy, SecureSource, with_secure};
+use opendp_core::random::{NoEntropy, SecureSource, with_secure};
 use opendp_core::{Function, Result};
 
 use crate::{NoiseDistribution, NoiseNumber, Numbers};
@@ -21,16 +21,17 @@ where
     Box::new(move |numbers| {
         let noise = prepared.noise();
         if scale == 0.0 {
-            // At scale 0, no random words are drawn. So the source `Failing`, which has no random
-            // words, is enough.
-            return each(numbers, |x| x.add_noise(noise, &mut Failing::default()));
+            return V::without_noise(numbers, noise);
         }
         drawn(&mut |source| each(numbers, |x| x.add_noise(noise, source)))
     })
 }
 /// Build the function that copies a member of the domain `D` and adds noise to each number of the
-/// copy.
-pub(crate) fn adding<D: Numbers>(noising: Noising<D::Number>) -> Function<D::Carrier, D::Carrier> {
+/// copy. This function does not depend on the noise. See [`map_of`](super::map_of) for the C ABI.
+#[allow(improper_ctypes_definitions, reason = "no C code calls it")]
+pub(crate) extern "C" fn adding<D: Numbers>(
+    noising: Noising<D::Number>,
+) -> Function<D::Carrier, D::Carrier> {
     Function::map(move |data: &D::Carrier| Ok(D::try_replace(data, &*noising)?))
 }
 /// Run `draw` with the secure source of this thread.
@@ -44,7 +45,10 @@ pub(crate) fn each<V: Clone>(
     mut replace: impl FnMut(V) -> Result<V, NoEntropy>,
 ) -> Result<(), NoEntropy> {
     for number in numbers {
-        *number = replace(number.clone())?;
+        match replace(number.clone()) {
+            Ok(replaced) => *number = replaced,
+            Err(error) => return Err(error),
+        }
     }
     Ok(())
 }

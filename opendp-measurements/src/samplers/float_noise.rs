@@ -40,7 +40,11 @@ impl FloatNoise {
     pub fn add<S: RandomSource>(&self, x: f64, source: &mut S) -> Result<f64, NoEntropy> {
         match self.strips {
             Some(strips) => on_lattice(strips, &self.lattice, x, source),
-            None => Ok(round_to_lattice(x, self.lattice.k)),
+            None => Ok(self.rounded(x)),
         }
+    }
+    /// Round a float to the lattice.
+    pub(crate) fn rounded(&self, x: f64) -> f64 {
+        round_to_lattice(x, self.lattice.k)
     }
 }

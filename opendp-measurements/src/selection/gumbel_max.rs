@@ -124,6 +124,7 @@ pub trait ScoreMetric: Metric {
 /// assert_eq!(choice.invoke(&vec![0, 1000, -10])?, 1); // fails with probability exp(-500)
 /// # Ok::<(), Error>(())
 /// ```
+#[allow(clippy::question_mark, reason = "`?` compiles to more code for each type")]
 pub fn make_gumbel_max<T, M>(
     input: Space<VectorDomain<AtomDomain<T>>, M>,
     temperature: Temperature,
@@ -134,12 +135,14 @@ where
     M: MetricOn<VectorDomain<AtomDomain<T>>> + ScoreMetric,
 {
     let scale = Scale::from(temperature);
-    let input = check_best(input, optimize, "optimize", "\"min\"")?;
-    let size = input.domain().size();
+    let input = match check_best(input, optimize, "optimize", "\"min\"") {
+        Ok(input) => input,
+        Err(error) => return Err(error),
+    };
+    let bound = accuracy_of_choice(scale, input.domain().size());
     let map = loss_of_choice(input.metric().clone(), scale);
     let function = choosing_one_by(scale, optimize, gumbel_top_k::<T, _>);
-    Ok(Measurement::new(input, MaxDivergence, function, map)
-        .with_accuracy_of_scores(accuracy_of_choice(scale, size)))
+    Ok(Measurement::new(input, MaxDivergence, function, map).with_accuracy_of_scores(bound))
 }
 /// Build the privacy map, which is the same for all types of scores.
 fn loss_of_choice<M: ScoreMetric>(metric: M, scale: Scale) -> PrivacyMap<M, MaxDivergence> {

@@ -109,6 +109,7 @@ use crate::{Scale, SelectionMeasure};
 /// assert_eq!(choice.invoke(&vec![0, 1000, -10])?, 1); // fails with probability exp(-500)
 /// # Ok::<(), Error>(())
 /// ```
+#[allow(clippy::question_mark, reason = "`?` compiles to more code for each type")]
 pub fn make_noisy_max<T, M, MO>(
     input: Space<VectorDomain<AtomDomain<T>>, M>,
     output_measure: TheMeasure<MO>,
@@ -121,12 +122,15 @@ where
     MO: SelectionMeasure,
 {
     let optimize = if negate { Optimize::Min } else { Optimize::Max };
-    let input = check_best(input, optimize, "negate", "true")?;
-    let size = input.domain().size();
+    let input = match check_best(input, optimize, "negate", "true") {
+        Ok(input) => input,
+        Err(error) => return Err(error),
+    };
+    let bound = accuracy_of_choice(scale, input.domain().size());
     let map = loss_of_choices::<M, MO>(input.metric().clone(), scale, 1);
     let function = choosing_one::<MO, T>(scale, optimize);
-    Ok(Measurement::new(input, output_measure.0, function, map)
-        .with_accuracy_of_scores(accuracy_of_choice(scale, size)))
+    let made = Measurement::new(input, output_measure.0, function, map);
+    Ok(made.with_accuracy_of_scores(bound))
 }
 
 macro_rules! register_at {

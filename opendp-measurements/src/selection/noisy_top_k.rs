@@ -97,6 +97,7 @@ use crate::{Scale, SelectionMeasure};
 /// assert_eq!(best.invoke(&vec![0.0, 1e3, 1e6])?, [2, 1]); // fails with probability exp(-2000)
 /// # Ok::<(), Error>(())
 /// ```
+#[allow(clippy::question_mark, reason = "`?` compiles to more code for each type")]
 pub fn make_noisy_top_k<T, M, MO>(
     input: Space<VectorDomain<AtomDomain<T>>, M>,
     output_measure: TheMeasure<MO>,
@@ -109,9 +110,14 @@ where
     M: MetricOn<VectorDomain<AtomDomain<T>>> + ScoreMetric,
     MO: SelectionMeasure,
 {
-    check_count(k, input.domain().size())?;
+    if let Err(error) = check_count(k, input.domain().size()) {
+        return Err(error);
+    }
     let optimize = if negate { Optimize::Min } else { Optimize::Max };
-    let input = check_best(input, optimize, "negate", "true")?;
+    let input = match check_best(input, optimize, "negate", "true") {
+        Ok(input) => input,
+        Err(error) => return Err(error),
+    };
     let map = loss_of_choices::<M, MO>(input.metric().clone(), scale, k);
     let function = choosing::<MO, T>(k, scale, optimize);
     Ok(Measurement::new(input, output_measure.0, function, map))

@@ -2,11 +2,12 @@ use std::collections::HashMap;
 
 use opendp_core::erased::{AnyDistance, AnyValue};
 use opendp_core::{
-    Args, ChangeOneDistance, MaxDivergence, Metric, Parameter, Registration, SymmetricDistance,
-    ZeroConcentratedDivergence, laws,
+    Args, AtomDomain, ChangeOneDistance, MaxDivergence, Metric, Parameter, Registration,
+    SymmetricDistance, VectorDomain, ZeroConcentratedDivergence, laws,
 };
 use serde_json::json;
 
+use super::chooser::distances;
 use super::*;
 use crate::make_private_quantile;
 use opendp_transformations::Alpha;

@@ -49,19 +49,9 @@ impl<T: Atom> Parts<T> {
     /// # Errors
     /// `MakeMeasurement` when a value occurs twice, or when a value is not equal to itself (NaN).
     pub fn categories(categories: Vec<T>) -> Result<Self> {
-        let written = json!({"categories": categories.to_json()});
-        let places = order::ascending(&categories);
-        let mut values = Vec::with_capacity(places.len());
-        for place in &places {
-            values.push(categories[*place].clone());
-        }
-        increasing("categories", &values)?;
-        let count = Some(places.len());
-        let place = move |row: &T| {
-            let found = values.partition_point(|value| value < row);
-            if values.get(found)? == row { Some(places[found]) } else { None }
-        };
-        Ok(Parts { place: Arc::new(place), count, written })
+        let (places, values) = (order::ascending(&categories), order::sorted(&categories));
+        let written = written(CATEGORIES, categories.to_json());
+        Parts::listed(CATEGORIES, values, places, written)
     }
     /// Make parts between edges. The first part contains the rows below the first edge. Each
     /// further part starts at an edge and ends below the next edge. The last part contains the rows
@@ -70,15 +60,29 @@ impl<T: Atom> Parts<T> {
     /// # Errors
     /// `MakeMeasurement` when an edge is not above the previous edge, or when an edge is NaN.
     pub fn edges(edges: Vec<T>) -> Result<Self> {
-        let written = json!({"edges": edges.to_json()});
-        increasing("edges", &edges)?;
-        let count = Some(edges.len() + 1);
+        let written = written(EDGES, edges.to_json());
+        Parts::listed(EDGES, edges, Vec::new(), written)
+    }
+    /// Make parts from increasing values. If the values are categories, `places` lists their parts.
+    fn listed(kind: &str, values: Vec<T>, places: Vec<usize>, written: Json) -> Result<Self> {
+        increasing(kind, &values)?;
+        let edges = kind == EDGES;
+        let count = Some(values.len() + usize::from(edges));
         let place = move |row: &T| {
-            row.partial_cmp(row)?;
-            Some(edges.partition_point(|edge| edge <= row))
+            if edges {
+                row.partial_cmp(row)?;
+                return Some(values.partition_point(|edge| edge <= row));
+            }
+            let found = values.partition_point(|value| value < row);
+            if values.get(found)? == row { Some(places[found]) } else { None }
         };
         Ok(Parts { place: Arc::new(place), count, written })
     }
+}
+const CATEGORIES: &str = "categories";
+const EDGES: &str = "edges";
+fn written(kind: &str, values: Json) -> Json {
+    json!({ kind: values })
 }
 fn increasing<T: Atom>(name: &str, values: &[T]) -> Result<()> {
     let mut last: Option<&T> = None;
@@ -92,7 +96,7 @@ fn increasing<T: Atom>(name: &str, values: &[T]) -> Result<()> {
 }
 #[cold]
 fn unordered(name: &str) -> Error {
-    let order = if name == "edges" { "in increasing order" } else { "without a repetition" };
+    let order = if name == EDGES { "in increasing order" } else { "without a repetition" };
     Error::MakeMeasurement(format!("{name}: expected values {order}, and no NaN"))
 }
 impl<T> fmt::Debug for Parts<T> {
@@ -107,18 +111,19 @@ impl<T: Atom> Codec for Parts<T> {
         self.written.clone()
     }
     fn from_json(json: &Json) -> Result<Self> {
-        let mut entries = json.as_object().into_iter().flatten();
-        match (entries.next(), entries.next()) {
-            (Some((kind, values)), None) if kind == "categories" => {
-                Parts::categories(Vec::from_json(values)?)
-            }
-            (Some((kind, values)), None) if kind == "edges" => {
-                Parts::edges(Vec::from_json(values)?)
-            }
-            _ => Err(Error::FailedCast(
-                "expected an object with `categories` or with `edges`".to_owned(),
-            )),
-        }
+        let (kind, values) = entry(json)?;
+        let values = Vec::from_json(values)?;
+        if kind == EDGES { Parts::edges(values) } else { Parts::categories(values) }
+    }
+}
+/// Return the kind of a written partition, and its values.
+fn entry(json: &Json) -> Result<(&str, &Json)> {
+    let mut entries = json.as_object().into_iter().flatten();
+    match (entries.next(), entries.next()) {
+        (Some((kind, values)), None) if kind == CATEGORIES || kind == EDGES => Ok((kind, values)),
+        _ => Err(Error::FailedCast(
+            "expected an object with `categories` or with `edges`".to_owned(),
+        )),
     }
 }
 named!(Parts<T> as "Parts");
