@@ -122,8 +122,11 @@ impl<M: Measure> ErasedMeasure for M {
         self.to_json()
     }
     fn total(&self, losses: &[AnyDistance]) -> Result<AnyDistance> {
-        let losses = losses.iter().map(|loss| loss.downcast_ref().cloned());
-        Ok(AnyDistance::new(self.compose(&losses.collect::<Result<Vec<_>>>()?)?))
+        let mut typed: Vec<M::Distance> = Vec::with_capacity(losses.len());
+        for loss in losses {
+            typed.push(loss.downcast_ref::<M::Distance>()?.clone());
+        }
+        AnyDistance::of_result(self.compose(&typed))
     }
     fn curve(&self, loss: &AnyDistance) -> Result<PrivacyProfile> {
         self.profile(loss.downcast_ref()?)

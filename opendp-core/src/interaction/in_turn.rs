@@ -26,16 +26,19 @@ pub fn in_turn<TO: Carrier>(
     interaction: Interaction,
     mechanisms: impl IntoIterator<Item = impl FnOnce() -> Result<TO>>,
 ) -> Result<Vec<TO>> {
-    let mechanisms = mechanisms.into_iter();
+    let mut releases = Vec::new();
     match interaction {
-        Interaction::Concurrent => mechanisms.map(|mechanism| mechanism()).collect(),
+        Interaction::Concurrent => {
+            for mechanism in mechanisms {
+                releases.push(mechanism()?);
+            }
+        }
         Interaction::Sequential => {
             let turns = Turns::new();
-            let mut releases = Vec::new();
             for mechanism in mechanisms {
                 releases.push(turns.begin(|| Ok(()), |turn| Ok(mechanism()?.bound_to(&turn)))?);
             }
-            Ok(releases)
         }
     }
+    Ok(releases)
 }

@@ -107,11 +107,11 @@ impl IntegerTable {
         // magnitude of the tail.
         let first = |bits: u32| (1_u64 << bits) - 1;
         let enough = |bits: &u32| weights.part(0, first(*bits), FAR);
-        let bits = (FEWEST..=MOST)
+        let bits = (FEWEST..MOST + 1)
             .find(enough)
             .or_else(|| weights.part(0, first(MOST), NEAR).then_some(MOST))?;
         let first = first(bits);
-        let block = (0..=MOST).find(|b| weights.part(first, first + (1 << b), HALF))?;
+        let block = (0..MOST + 1).find(|b| weights.part(first, first + (1 << b), HALF))?;
 
         let mut below = weights.below(first as usize);
         // `beyond` is at least 2^128 w_first.
