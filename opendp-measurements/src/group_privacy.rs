@@ -135,9 +135,7 @@ where
         return Err(Error::MakeMeasurement("size: expected at least 1, found 0".into()));
     }
     let (domain, metric) = (measurement.input().domain(), measurement.input().metric());
-    let unit = metric
-        .unit(domain)
-        .map_err(|error| Error::MakeMeasurement(format!("measurement: {error}")))?;
+    let unit = metric.unit(domain).map_err(of_measurement)?;
     let metric = metric.clone();
     let path = move |d_in: &MI::Distance| metric.path(unit, d_in, size);
     let (inner, measure) = (measurement.clone(), measurement.measure().clone());
@@ -159,6 +157,10 @@ where
         }),
     };
     Ok(measurement.with_loss(measure, map))
+}
+#[cold]
+fn of_measurement(error: Error) -> Error {
+    Error::MakeMeasurement(format!("measurement: {error}"))
 }
 register! {
     "group_privacy.rs": make_group_privacy(measurement, size)

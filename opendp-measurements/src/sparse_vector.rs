@@ -163,9 +163,13 @@ where
     let d_in = distance_of(&input, d_in)?;
     check_sensitivity(sensitivity)?;
     let threshold = Threshold::new(threshold, limit, scales)?;
-    let map = promised(d_in.clone(), threshold.cost().promise(sensitivity, monotonic)?)?;
-    let function = answering(input.clone(), d_in, sensitivity, threshold);
-    Ok(Measurement::new(input, MaxDivergence, function, map))
+    match promised(d_in.clone(), threshold.cost().promise(sensitivity, monotonic)) {
+        Ok(map) => {
+            let function = answering(input.clone(), d_in, sensitivity, threshold);
+            Ok(Measurement::new(input, MaxDivergence, function, map))
+        }
+        Err(error) => Err(error),
+    }
 }
 /// Decode and check the distance between data sets.
 fn distance_of<DI: Domain, MI: Metric>(
@@ -186,7 +190,11 @@ fn of_sensitivity(error: Error) -> Error {
     error.at("argument `sensitivity`")
 }
 /// Build the privacy map, which has one value for all distances up to `d_in`.
-fn promised<MI: Metric>(d_in: MI::Distance, loss: Exact) -> Result<PrivacyMap<MI, MaxDivergence>> {
+fn promised<MI: Metric>(
+    d_in: MI::Distance,
+    loss: Result<Exact>,
+) -> Result<PrivacyMap<MI, MaxDivergence>> {
+    let loss = loss?;
     let (limit, promise) = (d_in.clone(), rounded(&loss)?);
     let map = PrivacyMap::new(move |d: &MI::Distance| within(d, &limit).map(|()| promise));
     Ok(map.with_exact(move |d| within(d, &d_in).map(|()| vec![loss.clone()])))

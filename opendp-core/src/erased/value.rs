@@ -288,6 +288,10 @@ impl<'a> AnyChunk<'a> {
             None => &(),
         }
     }
+    /// Return whether the rows can be viewed as a chunk of the type with the identity `id`.
+    pub(crate) fn is(self, id: TypeId) -> bool {
+        id == TypeId::of::<AnyValue>() || id == self.inside().type_id()
+    }
     #[cold]
     pub(crate) fn another(self, expected: fn() -> TypeName) -> Error {
         let expected = expected();

@@ -1,6 +1,7 @@
 //! Stages that act on each row alone.
 
-use std::{any::Any, marker::PhantomData, sync::Arc};
+use std::any::{Any, TypeId};
+use std::{marker::PhantomData, sync::Arc};
 
 use crate::erased::{AnyChunk, AnyValue, mixed_up};
 use crate::{Carrier, Result, TypeName};
@@ -68,14 +69,14 @@ where
         {
             return (self.0)(rows, out);
         }
-        unfit(chunk, I::view(chunk).is_some(), I::type_name)
+        unfit(chunk, TypeId::of::<I>, I::type_name)
     }
 }
-/// Return the error for a chunk that is not of the type `expected`. If `seen` is `true`, the chunk
-/// is of this type, and the output buffer has the wrong type.
+/// Return the error for a chunk that is not of the type with the identity `id` and the name
+/// `expected`. If the chunk is of this type, the output buffer has the wrong type.
 #[cold]
-fn unfit(chunk: AnyChunk<'_>, seen: bool, expected: fn() -> TypeName) -> Result<()> {
-    Err(if seen { mixed_up() } else { chunk.another(expected) })
+fn unfit(chunk: AnyChunk<'_>, id: fn() -> TypeId, expected: fn() -> TypeName) -> Result<()> {
+    Err(if chunk.is(id()) { mixed_up() } else { chunk.another(expected) })
 }
 
 /// A single stage. If `empty` has a value, the output starts as this value, which has no rows.
