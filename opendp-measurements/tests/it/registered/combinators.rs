@@ -267,13 +267,17 @@ fn a_choice_of_candidates_is_registered_for_pairs_and_compositions_of_any_types(
     let release = |x: i32| call(both.clone()).invoke(&AnyValue::new(x)).unwrap().to_json();
     assert_eq!(release(3), json!([3.0, 3]));
     assert_eq!(release(1), Json::Null);
-    // A score is an `f64`. If a release does not begin with a score, the mechanism returns an
-    // error. The first release below is an `i32`. The second release is a list that begins with an
-    // `i32`.
+    // The score of an erased release can also be an integer.
+    let swapped = make_composition(vec![exact.erase(), score.erase()]).unwrap().erase();
+    let released = call(swapped).invoke(&AnyValue::new(3)).unwrap();
+    assert_eq!(released.to_json(), json!([3, 3.0]));
+    // If a release does not begin with a score, the mechanism returns an error. The first release
+    // below is an `i32`. The second release is a list that begins with a text.
     let error = call(exact.erase()).invoke(&AnyValue::new(3)).unwrap_err();
     assert_eq!(error.kind(), "FailedCast");
-    let swapped = make_composition(vec![exact.erase(), score.erase()]).unwrap().erase();
-    assert_eq!(call(swapped).invoke(&AnyValue::new(3)).unwrap_err().kind(), "FailedCast");
+    let text = exact.then(|| Ok(Function::map(|x: &i32| Ok(x.to_string())))).unwrap();
+    let texts = make_composition(vec![text.erase(), exact.erase()]).unwrap().erase();
+    assert_eq!(call(texts).invoke(&AnyValue::new(3)).unwrap_err().kind(), "FailedCast");
 }
 #[test]
 fn a_function_continues_a_release_and_leaves_its_loss_alone() {
