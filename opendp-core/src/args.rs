@@ -190,10 +190,10 @@ pub trait Argument: Sized + 'static {
     /// `FailedCast` when the argument cannot be decoded. If the argument describes an invalid
     /// object, the constructor of this object gives the error.
     fn from_arg(arg: &Arg) -> Result<Self>;
-    /// A function that returns the name of the type of an argument. If `Self` stands for several
-    /// types, as [`AnyDatasetMetric`](crate::AnyDatasetMetric) does, the function returns the name
-    /// of the type that the argument has. For any other `Self`, the function returns `None` (the
-    /// default).
+    /// A function that returns the name of the type of an argument. A type such as
+    /// [`AnyDatasetMetric`](crate::AnyDatasetMetric) stands for several types. For such a `Self`,
+    /// the function returns the name of the type that the argument has. For any other `Self`, the
+    /// function returns `None` (the default).
     #[doc(hidden)]
     const STOOD_FOR: fn(&Arg) -> Option<TypeName> = stands_for_none;
 }

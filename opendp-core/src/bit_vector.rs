@@ -75,8 +75,8 @@ impl BitVector {
     pub fn words(&self) -> &[u64] {
         &self.words
     }
-    /// Return a mask for the word at index `word`. A bit of the mask is 1 if the bit at the same
-    /// position of the word stores a bit of this vector.
+    /// Return a mask for the word at index `word`. A bit of the mask is 1 if the word stores a bit
+    /// of this vector at the same position. In the last word, some positions can be unused.
     pub fn mask(&self, word: usize) -> u64 {
         match self.len.saturating_sub(word.saturating_mul(WORD)) {
             0 => 0,

@@ -9,11 +9,12 @@ use crate::{Error, Result, Turn};
 
 /// A value that is written as JSON and read back unchanged.
 ///
-/// An integer literal is read as a float only if its magnitude is at most `2^53` for `f64`, or at
-/// most `2^24` for `f32`. The float type represents each of these integers exactly. Non-finite
-/// floats are written as the strings `"NaN"`, `"Infinity"` and `"-Infinity"`. Reading a value makes
-/// the same checks as the constructor of its type. If the JSON does not have the form of the type,
-/// the error states the expected form and the kind of the JSON. The error never states the value.
+/// An integer literal is read as an `f64` only if its magnitude is at most `2^53`, and as an `f32`
+/// only if its magnitude is at most `2^24`. The float type represents each of these integers
+/// exactly. Non-finite floats are written as the strings `"NaN"`, `"Infinity"` and `"-Infinity"`.
+/// Reading a value makes the same checks as the constructor of its type. If the JSON does not have
+/// the form of the type, the error states the expected form and the kind of the JSON. The error
+/// never states the value.
 ///
 /// ```
 /// # use opendp_core::Codec;
@@ -67,8 +68,8 @@ pub fn json_kind(json: &Json) -> &'static str {
 pub fn unexpected(expected: impl Into<String>, json: &Json) -> Error {
     Error::FailedCast(format!("expected {}, found {}", expected.into(), json_kind(json)))
 }
-/// Make the error for JSON that is not a number. The message depends only on the expected form and
-/// the kind of the JSON, so the message shows no part of the value.
+/// Make the error for JSON that is not a number. The message states only the expected form and the
+/// kind of the JSON. So the message shows no part of the value.
 #[cold]
 fn no_number(expected: &str, json: &Json) -> Error {
     let quotes = if json.is_string() { "; write numbers without quotes" } else { "" };

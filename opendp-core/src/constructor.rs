@@ -239,9 +239,8 @@ impl Call {
     /// [`fits`](Call::fits).
     ///
     /// A panic in a function of the C ABI ends the process, so such a function never unwinds. The
-    /// caller needs no code that drops the earlier arguments after a panic. Without the C ABI, the
-    /// code that drops arguments was one twentieth of the compiled code of a crate that registers
-    /// constructors.
+    /// caller needs no code that drops the earlier arguments after a panic. Without the C ABI, this
+    /// code was one twentieth of the compiled code of a crate that registers constructors.
     #[doc(hidden)]
     #[inline(never)]
     #[allow(improper_ctypes_definitions, reason = "no C code calls it")]

@@ -192,7 +192,7 @@ impl Error {
 
 /// The largest length of a part of a message, in characters.
 const LONGEST: usize = 1000;
-/// Cut a part of a message to `longest` characters, mark the cut by three dots, and escape all
+/// Cut a part of a message to `longest` characters, and mark the cut by three dots. Also escape all
 /// control characters except line breaks. The message can quote a text from an untrusted source,
 /// and a terminal executes control characters.
 fn shown(text: &str, longest: usize) -> Cow<'_, str> {

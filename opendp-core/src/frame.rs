@@ -73,7 +73,7 @@ impl<K: HashableAtom> DataFrame<K> {
     ///
     /// If this frame has no rows, its columns are replaced by the columns of the other frame. A
     /// frame with rows keeps its own columns. For each of these columns, the appended cells come
-    /// from the column of the other frame with the same name and type. If there is no such column,
+    /// from the column with the same name and type in the other frame. If there is no such column,
     /// the appended cells get the default value. So all rows of both frames are kept.
     pub fn append(&mut self, mut other: DataFrame<K>) {
         let rows = other.rows();

@@ -96,7 +96,7 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
         Function { stage: Stage::rows(Body::Static(rows), begin::<O>), run: Stage::eval }
     }
     /// Make a function that acts on each row alone. The output starts as a copy of `empty`, which
-    /// has no rows. So even for an input without rows, the output has the right form, such as the
+    /// has no rows. So even if the input has no rows, the output has the right form, such as the
     /// columns of a frame.
     pub fn rows_onto(
         empty: O,
@@ -131,10 +131,10 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     /// partial results of different functions by the labels. So two different functions must have
     /// different labels. The label of a function must be the same in every process.
     ///
-    /// A function made by [`rows`](Function::rows) has no label at first. Without a label, partial
-    /// results can be merged and resumed only in the same process, by this function and its clones.
-    /// A function of a fold has the label that [`Fold::label`] returns. A function that needs its
-    /// whole input at once has no label.
+    /// A function made by [`rows`](Function::rows) has no label at first. Without a label, only
+    /// this function and its clones can merge and resume the partial results, and only in the same
+    /// process. A function of a fold has the label that [`Fold::label`] returns. A function that
+    /// needs its whole input at once has no label.
     ///
     /// ```
     /// # use opendp_core::Function;
@@ -167,9 +167,9 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     }
     /// Append a function: `next` runs on the output of this function.
     ///
-    /// Suppose that this function ends with a [`projection`](Function::projection) to a set, and
-    /// that `next` is a fold that [`projects`](Fold::projects) its rows to this set itself. Then
-    /// the projection is removed.
+    /// This function can end with a [`projection`](Function::projection) of the rows to a set. If
+    /// `next` is a fold that [`projects`](Fold::projects) its rows to the same set, the projection
+    /// of this function is removed.
     pub fn then<P: Carrier>(&self, next: &Function<O, P>) -> Function<I, P> {
         match self.stage.then(&next.stage) {
             Some(fused) => Function::of(fused),
@@ -196,8 +196,8 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     pub fn streams(&self) -> bool {
         !matches!(self.stage, Stage::Map(_))
     }
-    /// Run the function over a stream of chunks. If the function folds rows, the memory does not
-    /// grow with the length of the stream, except for the state of the fold.
+    /// Run the function over a stream of chunks. If the function folds rows, only the state of the
+    /// fold can grow with the length of the stream.
     ///
     /// The result is bit for bit the same for every division of the rows into chunks. If the data
     /// has no rows, pass one chunk without rows. This chunk still has the form of the data, such as

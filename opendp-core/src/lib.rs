@@ -6,8 +6,8 @@
 //! - [`Function`]: the code that runs on the data. A function consists of stages, which run in one
 //!   pass if possible. Folds, and functions of single rows, can process a stream of rows. Folds can
 //!   also run in parallel.
-//! - [`StabilityMap`], [`PrivacyMap`]: the proved bounds on the distance between the outputs of a
-//!   function, and on the privacy loss of a function.
+//! - [`StabilityMap`]: a proved bound on the distance between the outputs of a function.
+//!   [`PrivacyMap`]: a proved bound on the privacy loss of a function.
 //! - [`Transformation`], [`Measurement`]: a function and its map. [`Transformation::then`] chains
 //!   these objects.
 //! - [`arith`]: arithmetic with a documented rounding direction. [`random`]: the secure source of
@@ -130,9 +130,9 @@ pub use type_name::{Named, TypeName};
 pub mod descriptors {
     //! The functions by which pipeline documents describe domains, metrics and measures.
     //!
-    //! In a pipeline document, the name of a domain, metric or measure, such as `"atom_domain"`, is
-    //! the name of one of these functions. In Rust code, the methods of the types, such as
-    //! `AtomDomain::new`, are shorter.
+    //! A pipeline document names a domain, a metric or a measure by one of these functions, such as
+    //! `"atom_domain"`. In Rust code, the methods of the types, such as `AtomDomain::new`, are
+    //! shorter.
     pub use crate::domains::{
         atom_domain, bitvector_domain, dataframe_domain, map_domain, option_domain, pair_domain,
         user_domain, vector_domain,

@@ -1,5 +1,5 @@
-//! Maps between distances. A map takes a bound on the distance between inputs, and returns a bound
-//! on the distance between outputs or between their distributions.
+//! Maps between distances. A map takes a bound on the distance between inputs. It returns a bound
+//! on the distance between outputs, or between the distributions of outputs.
 
 use std::any::{Any, TypeId};
 use std::{fmt, marker::PhantomData, sync::Arc, sync::LazyLock};
@@ -62,13 +62,13 @@ fn erased<I: Distance, O: Distance>(bound: &Shared<I, O>) -> Shared<AnyDistance,
     let bound = bound.clone();
     Arc::new(move |d: &AnyDistance| Ok(AnyDistance::new(checked(&bound, d.downcast_ref()?)?)))
 }
-/// A map whose types are erased. Because the types are erased, code that moves, copies or drops a
-/// map is compiled only once, and not for each type of map.
+/// A map whose types are erased. So code that moves, copies or drops a map is compiled only once,
+/// and not for each type of map.
 #[derive(Clone)]
 pub(crate) struct Untyped(Stored);
-/// The two ways to store a map. Most privacy maps take a float and return a float. The variant
-/// `Floats` states the distance types of such a map, so an evaluation needs no virtual call to find
-/// these types.
+/// The two ways to store a map. Most privacy maps take a float and return a float, and are stored
+/// as `Floats`. This variant states the types of the distances. So an evaluation needs no virtual
+/// call to find these types.
 #[derive(Clone)]
 enum Stored {
     Floats(Arc<Losses<f64, f64>>),

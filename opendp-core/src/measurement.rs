@@ -279,8 +279,8 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     /// Append a function that uses only the release. The result states no bound on the error of its
     /// answers.
     ///
-    /// The privacy loss does not change. A result that is computed only from a release reveals at
-    /// most as much as the release (Dwork, Roth 2014, on post-processing).
+    /// The privacy loss does not change. The reason is that a result that is computed only from a
+    /// release reveals at most as much as the release (Dwork, Roth 2014, on post-processing).
     ///
     /// A queryable or a session is a conversation. Suppose that a [`Session`](crate::Session) makes
     /// this release, and that the release is a conversation. When the session gets its next

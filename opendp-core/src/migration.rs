@@ -41,8 +41,8 @@ pub enum Change {
         only: &'static str,
     },
     /// An argument is new, or its default has changed. If an earlier document does not state the
-    /// argument, the code that reads the document adds a value that keeps the meaning of the
-    /// document.
+    /// argument, the reader of documents adds a value. With this value, the document keeps its
+    /// meaning.
     Defaulted {
         /// The name of the new argument, or of the argument whose default has changed.
         argument: &'static str,

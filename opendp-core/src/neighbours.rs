@@ -87,8 +87,8 @@ fn apart(domain: &AnyDomain, metric: &AnyMetric, d_in: [Option<AnyNumber>; 3]) -
     }
 }
 /// Return whether a metric measures differences between numbers. The check includes metrics with
-/// distances of every numeric type, because an erased distance can be a float even if the metric
-/// has integer distances.
+/// distances of every numeric type. The reason is that an erased distance can be a float even if
+/// the metric has integer distances.
 fn is_of_differences(metric: &AnyMetric) -> bool {
     fn is<Q: Number>(metric: &AnyMetric) -> bool
     where

@@ -15,10 +15,10 @@ use crate::{
 /// One function with one choice of its type arguments, as a constant that the linker collects.
 ///
 /// A registration adds names to a function and contains no logic. [`register!`](crate::register)
-/// writes the registration. The registry of a program finds a registration only if the program
-/// links the crate of the registration, and the code of the program names this crate. Only the
-/// fields `construct` and `path` need compiled code for each registration. All other fields are
-/// constant data.
+/// writes the registration. The registry of a program finds a registration only under two
+/// conditions: the program links the crate of the registration, and the code of the program names
+/// this crate. Only the fields `construct` and `path` need compiled code for each registration. All
+/// other fields are constant data.
 #[derive(Clone, Copy)]
 pub struct Registration {
     /// The fields that are the same for all choices of types.
@@ -78,9 +78,9 @@ pub struct Family {
 pub struct Generic {
     /// The name of the type parameter.
     pub name: &'static str,
-    /// The possible types of the type parameter. If the compiled type stands for several types, as
-    /// [`AnyDatasetMetric`](crate::AnyDatasetMetric) does for metrics, this list has the types for
-    /// which the compiled type stands.
+    /// The possible types of the type parameter. A compiled type such as
+    /// [`AnyDatasetMetric`](crate::AnyDatasetMetric) stands for several types. Then the list
+    /// contains these types.
     pub types: &'static [fn() -> TypeName],
     /// The name of the type for which the code is compiled.
     pub compiled: fn() -> TypeName,
@@ -281,8 +281,8 @@ impl Registration {
         }
         self.construct_chosen(args)
     }
-    /// Construct with arguments that a signature accepts. The registry checks the types of the
-    /// arguments when it chooses a signature, so this function does not check these types again.
+    /// Construct with arguments that a signature accepts. When the registry chooses a signature, it
+    /// checks the types of the arguments. So this function does not check these types again.
     #[doc(hidden)]
     pub fn construct_chosen(&self, args: &Args) -> Result<Constructed> {
         (self.construct)(&mut Call::new(self.family.specs, self.types, args)?)

@@ -97,8 +97,8 @@ floats!(f32 f64);
 /// search then moves downward.
 ///
 /// The condition can return an error at some values, such as values that a constructor refuses. An
-/// error is not an answer. The search leaves out these values, so the condition holds at the
-/// result, and fails at the next value on one side.
+/// error is not an answer. The search leaves out these values. So the condition holds at the
+/// result, and fails (without an error) at the next value on one side.
 ///
 /// ```
 /// # use opendp_core::{Error, search::binary_search};

@@ -24,8 +24,8 @@ pub struct Space<D, M> {
     pub(crate) untyped: Untyped,
     pub(crate) types: PhantomData<fn() -> (D, M)>,
 }
-/// A space whose types are erased. Because the types of the domain and the metric are erased, code
-/// that moves, copies, compares or drops spaces is compiled only once. Copies share one [`Pair`].
+/// A space whose types are erased. So code that moves, copies, compares or drops spaces is compiled
+/// only once. Copies share one [`Pair`].
 #[derive(Clone)]
 pub(crate) struct Untyped(Arc<Pair>);
 pub(crate) struct Pair {

@@ -19,9 +19,9 @@ use crate::{
 /// A function between metric spaces with a bound on its stability.
 ///
 /// The claim is as follows. Let `x` and `x'` be any members of the input domain at distance at most
-/// `d_in`. Then the outputs for `x` and `x'` are members of the output domain, and the distance
-/// between these outputs is at most `map(d_in)`. A transformation is immutable and cheap to clone,
-/// and several threads can use it at the same time.
+/// `d_in`. Then both outputs are members of the output domain, and the distance between the two
+/// outputs is at most `map(d_in)`. A transformation is immutable and cheap to clone, and several
+/// threads can use it at the same time.
 ///
 /// ```
 /// use opendp_core::*;

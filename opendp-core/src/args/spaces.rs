@@ -57,10 +57,10 @@ impl Arg {
     fn accepted(&self, domain: TypeId, views: fn(&AnyMetric) -> bool) -> bool {
         pair_on(self, domain).is_some_and(|pair| views(pair.metric))
     }
-    /// Return the space that this argument describes, if the domain of the space has the type
-    /// `domain` and `view` accepts the metric of the space. If the domain and the metric come from
-    /// a pipeline document, `fits` checks that they form a space. `expected` returns the name of
-    /// the expected type, which the message of an error states.
+    /// Return the space that this argument describes. The domain of this space must have the type
+    /// `domain`, and `view` must accept its metric. If the domain and the metric come from a
+    /// pipeline document, `fits` checks that they form a space. `expected` returns the name of the
+    /// expected type, which the message of an error states.
     fn untyped(
         &self,
         domain: TypeId,

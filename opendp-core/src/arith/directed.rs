@@ -11,10 +11,10 @@ use crate::{Error, Result};
 /// are the tightest possible, including subnormal results. A zero result is always `+0.0`.
 ///
 /// # Errors
-/// `Overflow` when the result is not a finite value of the type, when an operand is infinite or
-/// NaN, and on division by zero. An exact result beyond the finite floats is allowed if it rounds
-/// to a finite float: `neg_inf_add(MAX, MAX)` is `MAX`. The message shows both operands. Do not
-/// pass the message on when an operand is private.
+/// `Overflow` on division by zero, when an operand is infinite or NaN, and when the rounded result
+/// is not a finite value of the type. An exact result beyond the finite floats is allowed if it
+/// rounds to a finite float: `neg_inf_add(MAX, MAX)` is `MAX`. The message shows both operands. Do
+/// not pass the message on when an operand is private.
 pub trait Directed: Sized + Copy {
     /// Add and round toward plus infinity.
     fn inf_add(self, rhs: Self) -> Result<Self>;

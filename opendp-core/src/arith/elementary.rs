@@ -18,9 +18,9 @@ use crate::{Error, Result};
 /// float next to the tightest bound. No argument that leads to this case is known.
 ///
 /// # Errors
-/// `Overflow` when an argument is not finite, when an argument is outside of the domain of the
-/// function, or when the rounded result is not finite. Underflow is not an error: `inf_exp(-1e9)`
-/// is the smallest subnormal and `neg_inf_exp(-1e9)` is zero.
+/// `Overflow` when an argument is not finite or is outside of the domain of the function, or when
+/// the rounded result is not finite. Underflow is not an error: `inf_exp(-1e9)` is the smallest
+/// subnormal and `neg_inf_exp(-1e9)` is zero.
 pub trait DirectedFloat: Directed {
     /// Take the square root and round toward plus infinity.
     fn inf_sqrt(self) -> Result<Self>;

@@ -212,9 +212,10 @@ impl Fraction {
     fn below(&self) -> UBig {
         &self.odd << self.twos
     }
-    /// Write two fractions with a common denominator. Return both numerators, the odd part of the
-    /// denominator, and the exponent of the power of two in the denominator. Return `None` when the
-    /// odd parts differ and the odd part of the common denominator has more than `max_bits` bits.
+    /// Write two fractions with a common denominator. The denominator is an odd number times a
+    /// power of two. Return both numerators, this odd number, and the exponent of the power of two.
+    /// Return `None` when the odd parts differ and the odd part of the common denominator has more
+    /// than `max_bits` bits.
     fn aligned(&self, other: &Self, max_bits: usize) -> Option<(UBig, UBig, UBig, usize)> {
         let twos = self.twos.max(other.twos);
         let (mut x, mut y) =
@@ -246,7 +247,7 @@ impl Fraction {
         Some(Fraction { number, odd: fine.odd.clone(), twos: fine.twos })
     }
     /// Compare two fractions. If the odd parts are equal, the code first compares bounds on the two
-    /// values, which needs no shift of a number. For most pairs, these bounds decide.
+    /// values. This comparison needs no shift of a number. For most pairs, these bounds decide.
     fn compare(&self, other: &Self) -> Ordering {
         if self.odd == other.odd {
             // A number of `n` bits divided by `2^k` is at least `2^(n - 1 - k)` and less than

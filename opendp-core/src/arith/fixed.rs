@@ -227,11 +227,11 @@ fn ln_centre(j: usize, w: usize) -> UBig {
 /// Sum the series of `ln(1 + j/128) = 2 atanh(z)` with `z = j / (256 + j) <= 1/3`. Power `i` is
 /// `z^(2i + 1)`, which is the product of the previous power and the small fraction `z^2`. Let the
 /// computed power `i` be too small by `e[i]` units of `2^-(w + guard)`. Then `e[0] < 1` and
-/// `e[i] < e[i-1] / 9 + 1 < 2`. Term `i` is power `i` divided by `2i + 1`. So each of the
-/// `n <= w / 3 + 2` computed terms is too small by less than 2, and the remaining terms sum to less
-/// than 3. The sum is doubled, so its error is less than `2 (2n + 3)` units of `2^-(w + guard)`.
-/// Here `w >= CACHE_BITS`. So the error is less than `2^-3` units of `2^-w`. The last shift
-/// truncates by less than one unit of `2^-w`.
+/// `e[i] < e[i-1] / 9 + 1 < 2`. Term `i` is power `i` divided by `2i + 1`. So each computed term is
+/// too small by less than 2. There are `n <= w / 3 + 2` computed terms. The remaining terms sum to
+/// less than 3. The sum is doubled, so its error is less than `2 (2n + 3)` units of
+/// `2^-(w + guard)`. Here `w >= CACHE_BITS`. So the error is less than `2^-3` units of `2^-w`. The
+/// last shift truncates by less than one unit of `2^-w`.
 fn compute(j: usize, w: usize) -> UBig {
     let guard = 4 + int_bits(2 * w as u128 + 64);
     let (j, denominator) = (j as u64, (2 * STEPS + j) as u64);

@@ -120,8 +120,8 @@ macro_rules! impl_float {
     };
 }
 
-// For each format, the third argument is `$safe`. For products and dividends with a magnitude of at
-// least `$safe`, the error is a multiple of 2^-1066 for f64, and of 2^-146 for f32.
+// For each format, the third argument is `$safe`. Let the magnitude of a product or a dividend be
+// at least `$safe`. Then the error is a multiple of 2^-1066 for f64, and of 2^-146 for f32.
 impl_float!(f64, Format::F64, f64::from_bits((1023 - 960) << 52));
 impl_float!(f32, Format::F32, f32::from_bits((127 - 98) << 23));
 
@@ -286,9 +286,9 @@ mod tests {
             let (a, b) = (f64::from_bits(a), f64::from_bits(b));
             prop_assume!(a.is_finite() && b.is_finite());
             check(a, b, f64::next_up, f64::next_down)?;
-            // Choose second operands that reach every branch. The magnitude of such an operand is
-            // near the magnitude of `a` or near its reciprocal, or the result is near underflow or
-            // overflow.
+            // Choose second operands that reach every branch. In some cases, the magnitude of such
+            // an operand is near the magnitude of `a` or near its reciprocal. In the other cases,
+            // the result is near underflow or overflow.
             let (_, _, exponent) = super::super::dyadic::decode(a).unwrap();
             let mantissa = b.to_bits() & ((1 << 52) - 1);
             for centre in [exponent + 52, -exponent - 52, -1000 - exponent, -exponent - 1074,

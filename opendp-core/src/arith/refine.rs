@@ -150,9 +150,10 @@ fn enclose_power(base: u64, power: u32, bits: usize) -> (UBig, UBig, i64) {
     (lo, hi, scale)
 }
 
-/// Move a finite argument of an exponential into `[-2000, 2000]`. If the move changes the argument,
-/// the exponentials of the old and of the new argument are both outside of the range of positive
-/// finite floats. Return NaN for an argument that is not finite.
+/// Move a finite argument of an exponential into `[-2000, 2000]`. The move changes an argument only
+/// if its exponential is outside of the range of positive finite floats. The exponential of the new
+/// argument is then outside of this range too, on the same side. Return NaN for an argument that is
+/// not finite.
 fn clamp(x: f64) -> f64 {
     if x.is_finite() { x.clamp(-2000.0, 2000.0) } else { f64::NAN }
 }

@@ -69,7 +69,7 @@ impl ColumnDomain {
         ColumnDomain(Arc::new(cells))
     }
     /// Recover the domain of cells from an erased domain. Return `None` if the members of the
-    /// domain are not cells, or are cells of a type that this function does not list.
+    /// domain are not cells, or if this function does not list the type of the cells.
     fn of(domain: &AnyDomain) -> Option<Self> {
         macro_rules! first {
             ($($t:ident)*) => {$(

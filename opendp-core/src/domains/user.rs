@@ -95,7 +95,7 @@ pub(crate) fn described(function: &str, identifier: &str, described: &Json) -> J
 /// returns the same result for the same value. Second, the metric that is paired with this domain
 /// measures distances between the members of this domain. Third, domains with the same identifier
 /// and descriptor have the same members. Fourth, no code changes the value before the release is
-/// made. The reason is that the function runs only once, and that a value of another language, such
+/// made. There are two reasons: the function runs only once, and a value of another language, such
 /// as a Python list, is held by reference. Fifth, each use of a value reads the same content. So
 /// the value must not be a Python iterator, because the first use consumes the iterator.
 ///

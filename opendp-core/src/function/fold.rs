@@ -125,7 +125,7 @@ impl<I: Carrier, O: Carrier> Partial<I, O> {
     ///
     /// # Errors
     /// `FailedFunction` when `other` belongs to another function. `NotImplemented` when the
-    /// function draws a secret sample, and `other` does not come from the same function object or a
+    /// function draws a secret sample, unless `other` comes from the same function object or from a
     /// clone of this object. `NoEntropy` when no random number can be drawn for a step without a
     /// label.
     pub fn merge(&mut self, mut other: Self) -> Result<()> {

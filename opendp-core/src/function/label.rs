@@ -19,8 +19,8 @@ use crate::{Error, Result, TypeName};
 pub(crate) struct Label(Arc<Told>);
 struct Told {
     parts: Parts,
-    /// The text of the whole label. If the only part of the label is a function without a label,
-    /// the text is the random number that replaces the label of this function.
+    /// The text of the whole label. If the only part is a function without a label, the text is the
+    /// random number that replaces the missing label.
     text: OnceLock<String>,
 }
 /// The parts of a label. Most labels have one part, or a space and one part, and need no list.
@@ -111,8 +111,8 @@ impl Label {
         }
     }
     /// Write the label as a JSON list of its parts. The list separates the parts, so different
-    /// labels have different texts. If the only part of the label is an unlabelled function, the
-    /// text of the label is the random number of this function.
+    /// labels have different texts. If the only part is a function without a label, the text is the
+    /// random number of this function.
     ///
     /// # Errors
     /// `NoEntropy` when no random number can be drawn for a function without a label.

@@ -170,8 +170,7 @@ mod tests {
     use crate::{Fold, Function, erased::AnyValue};
 
     /// A fold that clamps each row to at most `limit`, and adds up the clamped rows. If `set` has a
-    /// value, the fold claims that it moves each row itself to the nearest number that is at most
-    /// `set`.
+    /// value, the fold claims that it clamps each row to at most `set`.
     struct Sum {
         limit: i32,
         set: Option<i32>,

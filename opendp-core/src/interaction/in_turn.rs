@@ -7,7 +7,7 @@ use crate::{Carrier, Interaction, Result, Turns};
 /// A release can be a conversation, such as a [`Queryable`](crate::Queryable) or a
 /// [`Session`](crate::Session). A measure states whether several conversations can be interleaved
 /// ([`Measure::interaction`](crate::Measure::interaction)). If conversations cannot be interleaved,
-/// each new mechanism closes the conversations of the earlier mechanisms, so only the last
+/// each new mechanism closes the conversations of the earlier mechanisms. Then only the last
 /// conversation answers questions. Use this function in a combinator that runs more than one
 /// mechanism.
 ///

@@ -42,8 +42,8 @@ impl<DI: Domain, MI: Metric, MO: Measure> Odometer<DI, MI, MO> {
     ///
     /// [`Session::loss`] returns a bound on the loss so far, for data sets at any given distance.
     /// The session stores this bound for the distances of the most recent calls. So a later call at
-    /// one of these distances evaluates only the maps of the questions that were asked since the
-    /// earlier call.
+    /// one of these distances evaluates only the maps of the new questions: the questions that were
+    /// asked after the earlier call.
     ///
     /// # Errors
     /// There are currently no errors.

@@ -51,9 +51,9 @@ pub trait Allowance<MI: Metric, MO: Measure>: Send + Sync {
 /// Queryables and sessions are conversations. A session can later close only the conversations that
 /// it finds in an answer. The function of a question and its [post-processing](Measurement::then)
 /// get these conversations before the session finds them. So the function and the post-processing
-/// must not keep a conversation without a [`Handle`](crate::Handle), and may pass a conversation on
-/// only in the answer. The session does not close a conversation that is kept without a handle, and
-/// the bound on the loss does not cover such a conversation.
+/// must not keep a conversation without a [`Handle`](crate::Handle). They may pass a conversation
+/// on only in the answer. If a conversation is kept without a handle, the session does not close
+/// this conversation, and the bound on the loss does not cover it.
 pub struct Session<DI: Domain, MI: Metric, MO: Measure> {
     inner: Option<Arc<Inner<DI, MI, MO>>>,
     bindings: Bindings,
@@ -89,7 +89,7 @@ impl<DI: Domain, MI: Metric, MO: Measure> Session<DI, MI, MO> {
     /// # Errors
     /// * `DomainMismatch`, `MetricMismatch` or `MeasureMismatch` when the measurement has another
     ///   input space or another measure; nothing is charged
-    /// * `BudgetExceeded` when the session does not allow the question; nothing is charged, and a
+    /// * `BudgetExceeded` when the session does not allow the question; nothing is charged. A
     ///   question with a smaller loss can still be allowed
     /// * `Argument` when the question selects the highest score, but the input space of the session
     ///   states that the lowest score is the best; nothing is charged

@@ -9,8 +9,9 @@ const ERRORS: f64 = 1e3;
 /// The number of bisection steps for one bound.
 const STEPS: usize = 50;
 
-/// Bounds on the probability of an event, computed from the number of its occurrences in `draws`
-/// independent draws (Clopper, Pearson 1934). Each bound is wrong with probability at most `wrong`.
+/// Bounds on the probability of an event. The bounds are computed from the number of occurrences of
+/// the event in `draws` independent draws (Clopper, Pearson 1934). Each bound is wrong with
+/// probability at most `wrong`.
 #[derive(Debug)]
 pub(super) struct Binomial {
     draws: u32,

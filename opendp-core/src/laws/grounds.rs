@@ -40,8 +40,8 @@ use crate::{
 #[derive(Default)]
 pub struct Grounds(HashMap<(TypeId, TypeId), Ground>);
 
-/// The functions by which a test draws members and computes distances, for one type of domain and
-/// one type of metric.
+/// The functions that draw members and compute distances, for one type of domain and one type of
+/// metric.
 #[derive(Clone, Copy)]
 struct Ground {
     few: fn(&AnyDomain, &mut Draw) -> Result<Vec<AnyValue>>,
@@ -214,8 +214,8 @@ impl Grounds {
         }
         Ok(tried)
     }
-    /// Compare the output for each input with the outputs for the other inputs, and with the output
-    /// for the same input in chunks. Skip the inputs whose outputs are random.
+    /// Compare the output for each input with the outputs for the other inputs. Also compare it
+    /// with the output for the same input in chunks. Skip the inputs whose outputs are random.
     fn compare(
         &self,
         transformation: &AnyTransformation,

@@ -166,7 +166,7 @@ impl Claim {
     /// Draw releases for both inputs, and compare the releases with the claim. The releases must
     /// have few different values. The first half of the draws determines the events. There is one
     /// event for each order of the inputs and each tried epsilon. The tried epsilons are 0 and the
-    /// epsilons of the claim. An event contains the releases that occur more than `exp(epsilon)`
+    /// epsilons of the claim. A release belongs to the event if it occurs more than `exp(epsilon)`
     /// times as often for the first input as for the second input. The second half of the draws
     /// tests these events.
     ///

@@ -9,8 +9,8 @@ use crate::{Error, Result, random};
 /// mechanism. **Never use this function for a release**: two releases with the same noise reveal
 /// the difference between the two data sets.
 ///
-/// The words are new at each call of this function. Both closures get the same words if each
-/// closure draws less than 1 MiB, and draws only in the thread of the caller.
+/// The words are new at each call of this function. Both closures get the same words under two
+/// conditions: each closure draws less than 1 MiB, and draws only in the thread of the caller.
 ///
 /// # Errors
 /// `NoEntropy` when the operating system gives no random bits.

@@ -10,11 +10,10 @@ use crate::{Interaction, Measure, Result, TheMeasure, named};
 
 /// A bound on the loss in the measure `M`. The bound can fail with probability at most delta.
 ///
-/// The loss is the pair `(d, delta)`. For each pair of neighbours `x` and `x'`, there are an event
-/// `E` of the release on `x` and an event `E'` of the release on `x'`. Both events have probability
-/// at least `1 - delta`. Take the distribution of the release on `x` under the condition `E`, and
-/// the distribution of the release on `x'` under the condition `E'`. Then the distance in `M`
-/// between these two conditional distributions is at most `d`.
+/// The loss is the pair `(d, delta)`. For each pair of neighbours `x` and `x'`, there are two
+/// events: `E` for the release on `x`, and `E'` for the release on `x'`. Each event has a
+/// probability of at least `1 - delta`. Take the release on `x` given `E`, and the release on `x'`
+/// given `E'`. The distance in `M` between the two conditional distributions is at most `d`.
 ///
 /// `Approximate<MaxDivergence>` is (epsilon, delta)-differential privacy at one fixed pair of
 /// epsilon and delta. The older name of `Approximate<MaxDivergence>` is

@@ -56,9 +56,9 @@ pub trait ComposableLoss: Any + Send + Sync {
     /// # Errors
     /// The errors of the computation.
     fn compose(&self, profiles: &[PrivacyProfile]) -> Result<PrivacyProfile>;
-    /// Return a loss that bounds this loss for both orders of the two neighbours, if this loss
-    /// depends on their order (see [`Distance::in_either_direction`]). Defaults to `None`: the loss
-    /// does not depend on the order.
+    /// If this loss depends on the order of the two neighbours, return a loss that bounds this loss
+    /// for both orders (see [`Distance::in_either_direction`]). Defaults to `None`: the loss does
+    /// not depend on the order.
     fn in_either_direction(&self) -> Option<Arc<dyn ComposableLoss>> {
         None
     }

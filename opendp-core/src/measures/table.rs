@@ -7,10 +7,10 @@ use crate::{Error, Result};
 impl PrivacyProfile {
     /// Make the profile of a mechanism that is known to be (epsilon, delta)-DP at the given points.
     ///
-    /// Let `P(S)` and `Q(S)` be the probabilities of an event `S` for two neighbours. As a function
-    /// of `e^epsilon`, a profile is the maximum of the lines `P(S) - e^epsilon Q(S)` over all
-    /// events `S` and all pairs of neighbours. So a profile is convex in `e^epsilon`. Between two
-    /// points, delta is at most the chord through these points in the coordinates
+    /// Let `P(S)` and `Q(S)` be the probabilities of an event `S` for two neighbours. For each
+    /// event and each pair of neighbours, `P(S) - e^epsilon Q(S)` is a line in `e^epsilon`. A
+    /// profile is the maximum of all these lines. So a profile is convex in `e^epsilon`. Between
+    /// two points, delta is at most the chord through these points in the coordinates
     /// `(e^epsilon, delta)`. The function `from_table` uses the chord as the bound. Beyond the last
     /// point, the bound is delta at the last point, because a profile does not increase. Let
     /// `delta(epsilon)` be the value of the profile. Replace each event `S` by its complement, and

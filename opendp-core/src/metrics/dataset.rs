@@ -10,8 +10,8 @@ use serde_json::{Number, Value as Json};
 /// The number of records added or removed, in any order.
 ///
 /// Let `#(v in x)` be the number of records of the data set `x` that equal `v`. The distance
-/// `d(x, x')` between two data sets `x` and `x'` is the size of the symmetric difference of their
-/// multisets of records: `sum over values v of |#(v in x) - #(v in x')|`.
+/// between two data sets `x` and `x'` is the size of the symmetric difference of their multisets of
+/// records. This size is `sum over values v of |#(v in x) - #(v in x')|`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SymmetricDistance;
 
@@ -33,9 +33,9 @@ pub struct ChangeOneDistance;
 
 /// The number of positions with different records. The size of the data sets must be known.
 ///
-/// Let `x_i` be the record of the data set `x` at position `i`. The distance `d(x, x')` between two
-/// data sets `x` and `x'` of the same size is the number of positions `i` with `x_i != x'_i`. The
-/// distance between data sets of different sizes is infinite.
+/// Let `x_i` be the record of the data set `x` at position `i`. If two data sets `x` and `x'` have
+/// the same size, their distance is the number of positions `i` with `x_i != x'_i`. The distance
+/// between data sets of different sizes is infinite.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct HammingDistance;
 

@@ -48,10 +48,10 @@ pub struct SecureSource {
 /// The source is taken out of its thread-local slot while `f` runs. So a nested call finds the slot
 /// empty and seeds its own source. A panic inside `f` drops and zeroes the source.
 ///
-/// A `pthread_atfork` handler increments a counter in each forked child, and each call of this
-/// function checks once whether the counter has changed. If the counter has changed, the child gets
-/// a new seed and does not continue the stream of its parent. If a program forks by a direct system
-/// call, the handler does not run. Such a fork is detected by a comparison of process numbers. This
+/// A `pthread_atfork` handler increments a counter in each forked child. Each call of this function
+/// checks once whether the counter has changed. If it has changed, the child gets a new seed and
+/// does not continue the stream of its parent. If a program forks by a direct system call, the
+/// handler does not run. Such a fork is detected by a comparison of process numbers. This
 /// comparison needs a system call, which costs more than the rest of a release. So the comparison
 /// is made only when the buffer is refilled, after every 512 words. Until the next refill, the
 /// child of such a fork draws the same words as its parent. If the child of such a fork has the
@@ -62,8 +62,8 @@ pub struct SecureSource {
 ///
 /// # Errors
 ///
-/// [`NoEntropy`], converted to `E`, if the operating system gives no seed, or if the handler that
-/// detects forks cannot be registered. Otherwise the error of `f`.
+/// [`NoEntropy`] if the operating system gives no seed, or if the handler that detects forks cannot
+/// be registered. This error is converted to `E`. Otherwise the error of `f`.
 pub fn with_secure<R, E: From<NoEntropy>>(
     f: impl FnOnce(&mut SecureSource) -> Result<R, E>,
 ) -> Result<R, E> {
@@ -80,8 +80,8 @@ pub fn with_secure<R, E: From<NoEntropy>>(
 /// secret key. Only tests use this function, because two releases with the same noise reveal the
 /// difference between the two data sets.
 ///
-/// Both closures get the same words if each closure draws less than 1 MiB, and draws only in this
-/// thread.
+/// Both closures get the same words under two conditions: each closure draws less than 1 MiB, and
+/// draws only in this thread.
 pub(crate) fn on_one_tape<A, B>(
     first: impl FnOnce() -> A,
     second: impl FnOnce() -> B,

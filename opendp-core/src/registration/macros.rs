@@ -161,8 +161,8 @@ macro_rules! __register {
         $crate::__register!($f [$($done)* $next] $rest)
     };
 }
-/// Take the same input as [`register!`](crate::register), and use the functions and types in this
-/// input, but register nothing.
+/// Take the same input as [`register!`](crate::register), but register nothing. Only use the
+/// functions and types in this input.
 ///
 /// Unit tests do not find functions by name, and registrations take long to compile. So builds of
 /// unit tests in this project use this macro instead of `register!`. This macro uses the functions

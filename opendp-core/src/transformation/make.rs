@@ -66,8 +66,8 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, 
         let fits = fits::<DO, MO>;
         typed!(Parts::checked(input.untyped, domain, metric, fits, stage, map.untyped), run)
     }
-    /// Make a transformation from a function that returns the output space and the map, and from a
-    /// function that returns the function of the transformation. The caller is responsible for the
+    /// Make a transformation from two functions. `outcome` returns the output space and the map.
+    /// `function` returns the function of the transformation. The caller is responsible for the
     /// claim that [`Transformation`] states.
     ///
     /// Both arguments are functions, because functions need no code that drops them after a panic.
