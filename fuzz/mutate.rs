@@ -175,8 +175,8 @@ fn change_object(object: &mut Map<String, Json>, donor: Json, rng: &mut ChaCha8R
     match (rng.random_range(0..5), chosen) {
         (0, Some(chosen)) => drop(object.remove(chosen)),
         (1, Some(chosen)) => {
-            // Replace a key, and keep its value. In the descriptor of a domain, for example, the
-            // key is the name of the domain, and the value contains the arguments of the domain.
+            // Replace a key, and keep its value. For example, a domain is an object whose key is
+            // the name of the domain. The value contains the arguments of the domain.
             let value = object.remove(chosen).unwrap_or_default();
             object.insert(key(rng), value);
         }

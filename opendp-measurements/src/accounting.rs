@@ -14,20 +14,20 @@
 //!    the error of the losses. The comments of the functions that compute masses prove these
 //!    bounds.
 //! 2. The ends of the intervals form a grid. For an upper bound, the mass of each bucket is divided
-//!    between the two ends of its interval, so that the result dominates the loss of the pair. This
-//!    method is called "connect the dots" (Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022). The
-//!    result is a list of losses with masses, which the following steps call a measure. The masses
-//!    and losses of this measure are enlarged by the bounds on the errors of step 1. For a lower
-//!    bound, the buckets become a measure that the loss of the pair dominates. The masses and
-//!    losses of this measure are reduced by the bounds on the errors of step 1.
+//!    between the two ends of its interval. The result dominates the loss of the pair. This method
+//!    is called "connect the dots" (Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022). The result
+//!    is a list of losses with masses, which the following steps call a measure. The masses and
+//!    losses of this measure are enlarged by the bounds on the errors of step 1. For a lower bound,
+//!    the buckets become a measure that the loss of the pair dominates. The masses and losses of
+//!    this measure are reduced by the bounds on the errors of step 1.
 //! 3. The measures are tilted: the mass at each loss `x` is multiplied by `e^(t x)`, for a chosen
 //!    number `t`. The Fourier transform of each tilted measure is raised to a power. The exponent
 //!    is the number of releases with the pair of this measure. The product of all powers is
 //!    transformed back. The result is a measure on an interval of losses, which is called the
 //!    window. The values of the transforms give a bound on the error that the transforms cause in
 //!    each mass. Chernoff's inequality bounds the mass outside the window. For an upper bound on
-//!    delta, the bound on the error is added to each mass, and the bound on the mass outside the
-//!    window is added to delta. For a lower bound on delta, both bounds are subtracted instead.
+//!    delta, both bounds are added: the bound on the error to each mass, and the bound on the mass
+//!    outside the window to delta. For a lower bound on delta, both bounds are subtracted instead.
 //!    Because of the tilt, both bounds are small relative to delta, even if delta is tiny.
 //! 4. A heuristic chooses the grid, the tilt and the window for the requested epsilon or delta. The
 //!    choice affects how tight the bounds are. The bounds hold for every choice. If a result shows
@@ -51,11 +51,12 @@
 //! losses. One Fourier transform of such a list computes the transform of the loss at all
 //! frequencies. For an upper bound, two conditions decide whether the sum with the added Gaussian
 //! release is computed first. First, the requested relative error must be at least the default,
-//! `10^-4`. Second, the account must have 64 or more different pairs, or 16 or more different pairs
-//! of which at least one lists its losses. If both conditions are met, the sum without this release
-//! is computed only if the sum with this release gives no result. With 64 or more pairs, the added
-//! release has a larger loss than with fewer pairs, and increases epsilon by about 0.01 %. With 64
-//! or more pairs, the heuristic considers only a few pairs, which represent all pairs.
+//! `10^-4`. Second, the account must have 64 or more different pairs. If at least one pair lists
+//! its losses, 16 different pairs are enough. If both conditions are met, the sum without this
+//! release is computed only if the sum with this release gives no result. With 64 or more pairs,
+//! the added release has a larger loss than with fewer pairs, and increases epsilon by about
+//! 0.01 %. With 64 or more pairs, the heuristic considers only a few pairs. These few pairs
+//! represent all pairs.
 //!
 //! Before the steps above, some pairs are replaced. Discrete Gaussian noise is replaced by pairs
 //! that [enclose it](Between). Several equal releases with discrete Gaussian noise are replaced by
@@ -86,8 +87,8 @@
 //!
 //! The simplest bound is for equal releases of one integer with discrete Gaussian noise. If the
 //! scale is not small, the distribution of the total noise is known up to a factor of at most about
-//! `1 + 10^-12`. Delta is then a sum over the values of the total noise. This bound is exact up to
-//! this factor and rounding.
+//! `1 + 10^-12`. Delta is then a sum over the values of the total noise. Up to this factor and
+//! rounding, this sum is the exact delta.
 //!
 //! If only the profile of a pair is known, the profile is evaluated once, at 257 epsilons. The
 //! account then composes a pair whose finite losses are among these epsilons and their negatives.

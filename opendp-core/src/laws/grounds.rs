@@ -214,8 +214,9 @@ impl Grounds {
         }
         Ok(tried)
     }
-    /// Compare the output for each input with the outputs for the other inputs. Also compare it
-    /// with the output for the same input in chunks. Skip the inputs whose outputs are random.
+    /// Compare the output for each input with the outputs for the other inputs. Also compare this
+    /// output with the output for the same input in chunks. Skip the inputs whose outputs are
+    /// random.
     fn compare(
         &self,
         transformation: &AnyTransformation,

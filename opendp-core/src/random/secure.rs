@@ -49,9 +49,9 @@ pub struct SecureSource {
 /// empty and seeds its own source. A panic inside `f` drops and zeroes the source.
 ///
 /// A `pthread_atfork` handler increments a counter in each forked child. Each call of this function
-/// checks once whether the counter has changed. If it has changed, the child gets a new seed and
-/// does not continue the stream of its parent. If a program forks by a direct system call, the
-/// handler does not run. Such a fork is detected by a comparison of process numbers. This
+/// checks once whether the counter has changed. If the counter has changed, the child gets a new
+/// seed and does not continue the stream of its parent. If a program forks by a direct system call,
+/// the handler does not run. Such a fork is detected by a comparison of process numbers. This
 /// comparison needs a system call, which costs more than the rest of a release. So the comparison
 /// is made only when the buffer is refilled, after every 512 words. Until the next refill, the
 /// child of such a fork draws the same words as its parent. If the child of such a fork has the

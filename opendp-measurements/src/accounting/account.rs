@@ -176,7 +176,7 @@ impl Account {
         if let (Some(sum), [(_, 2..)]) = (sum, &self.parts[..])
             && 1e-30 < sum
         {
-            // The relative error of the sum is at most about 10^-12 plus rounding, so no other
+            // The relative error of the sum is at most about 10^-12 plus rounding. So no other
             // bound can be much smaller than the sum.
             return Ok(known.map_or(sum, |known| known.min(sum)));
         }
@@ -229,9 +229,9 @@ impl Account {
             _ => None,
         }
     }
-    /// If the account contains only a few equal releases of vectors of integers with discrete
-    /// Gaussian noise, return the recursion that bounds their delta. The recursion gives tight
-    /// bounds for deltas of about `delta / 2` or more. For smaller deltas, the bounds are loose.
+    /// Return the recursion that bounds delta, if the account contains only a few equal releases of
+    /// vectors of integers with discrete Gaussian noise. The recursion gives tight bounds for
+    /// deltas of about `delta / 2` or more. For smaller deltas, the bounds are loose.
     fn game(&self, delta: f64) -> Option<IntegerGame> {
         let [(pair, count)] = &self.parts[..] else { return None };
         let (square, scale) = pair.integer_gaussian().filter(|_| pair.only_above())?;
@@ -355,10 +355,10 @@ impl Account {
     }
 }
 
-/// Return whether the computation for the original parts (pairs with their numbers of releases) can
-/// be omitted. Then two other upper bounds are enough: the bound of the smoothed parts (if there
-/// are any), and the bound from the sum of all `rho`. In the smoothed parts, one release with
-/// Gaussian noise replaces all discrete Gaussian noise.
+/// Return whether two upper bounds are enough: the bound of the smoothed parts (if there are any),
+/// and the bound from the sum of all `rho`. In the smoothed parts, one release with Gaussian noise
+/// replaces all discrete Gaussian noise. If the two bounds are enough, the computation for the
+/// original parts (pairs with their numbers of releases) is omitted.
 fn is_enough(parts: &[PairCount], side: Side, smoothed: Option<&Simplified>) -> bool {
     let curve = |(pair, count): &(Arc<dyn DominatingPair>, u64)| {
         pair.integer_gaussian().is_some() && pair.only_above() && pair.between(*count).is_none()

@@ -75,7 +75,8 @@ impl Default for Room {
 /// pure losses may add up to at most `S_j`, and the `mu^2` of Gaussian noise may add up to at most
 /// `B_j^2`. Each release is charged to all filters. A filter has room for a release if this release
 /// and all earlier releases stay within its limits. A release is admitted only if at least one
-/// filter has room for it, and the deltas fit (see *Deltas*). The filters and their charges are:
+/// filter has room for the release, and the deltas fit (see *Deltas*). The filters and their
+/// charges are:
 ///
 /// | filter | pure loss epsilon | Gaussian noise of `mu` |
 /// |---|---|---|
@@ -107,63 +108,63 @@ impl Default for Room {
 ///
 /// *The Renyi filter.* This filter adds up Renyi divergences of one order `a > 1`, which is fixed
 /// in advance. A `mu`-GDP release is post-processing of a normal shift of `mu` (Dong, Roth, Su
-/// 2022), so its divergence is at most `a mu^2 / 2`. The divergence of a release with a stated
+/// 2022). So its divergence is at most `a mu^2 / 2`. The divergence of a release with a stated
 /// `rho` is at most `a rho`. The divergence of a release with a pure loss is at most the divergence
 /// of randomized response (Kairouz, Oh, Viswanath 2015). Let `r_i` be the bound for release `i`.
-/// The filter charges `r_i`, and admits releases while the sum of the `r_i` is at most a limit `r`,
-/// which is fixed in advance. Claim: the divergence of order `a` of the whole interaction is at
-/// most `r` (Feldman, Zrnic 2021). Proof: consider the probability of answer `i`, given the earlier
-/// answers. Let ratio `i` be this probability under the first neighbour, divided by this
+/// The filter charges `r_i`. A limit `r` is fixed in advance. The filter admits releases while the
+/// sum of the `r_i` is at most `r`. Claim: the divergence of order `a` of the whole interaction is
+/// at most `r` (Feldman, Zrnic 2021). Proof: consider the probability of answer `i`, given the
+/// earlier answers. Let ratio `i` be this probability under the first neighbour, divided by this
 /// probability under the second neighbour. Raise the product of the first `i` ratios to the power
 /// `a`, and multiply this power by `e^(-(a - 1) (r_1 + .. + r_i))`. Call the result `X_i`. The
 /// earlier answers determine `r_i`. Raise ratio `i` to the power `a`. Given the earlier answers,
 /// the mean of the result under the second neighbour is at most `e^((a - 1) r_i)`. So the mean of
-/// `X_i` under the second neighbour does not increase with `i`, and is at most 1. The sum of all
-/// `r_i` is at most `r`. So under the second neighbour, the mean of the `a`-th power of the product
-/// of all ratios is at most `e^((a - 1) r)`, which is the claim. A bound on the delta of the filter
-/// follows from `r` (Canonne, Kamath, Steinke 2020, Proposition 12). Let `c` be
+/// `X_i` under the second neighbour does not increase with `i`, and is at most 1. Raise the product
+/// of all ratios to the power `a`. The sum of all `r_i` is at most `r`. So the mean of this power
+/// under the second neighbour is at most `e^((a - 1) r)`. This is the claim. A bound on the delta
+/// of the filter follows from `r` (Canonne, Kamath, Steinke 2020, Proposition 12). Let `c` be
 /// [`concentrated_rho`](super::concentrated_rho) of the budget's epsilon and the filter's delta.
-/// The order `a` is the order at which the conversion to delta gives the smallest delta for a
-/// normal shift whose `rho` is `c`. The divergence of this shift is `a c`. Up to rounding, `r` is
-/// this divergence. The divergence of every release with a `rho` is at most `a rho`. Consider a
-/// zero-concentrated filter of the same delta: it admits releases while the sum of their `rho` is
-/// at most `c`. Up to rounding, the Renyi filter admits each interaction that the zero-concentrated
-/// filter admits. One order is enough. Consider a filter with several orders, each with a limit. If
-/// this filter refuses a release when any limit is exceeded, it admits less than a filter with one
-/// order. If this filter refuses a release only when all limits are exceeded, each order needs a
-/// part of delta.
+/// Take a normal shift whose `rho` is `c`. The order `a` is the order at which the conversion to
+/// delta gives the smallest delta for this shift. The divergence of this shift is `a c`. Up to
+/// rounding, `r` is this divergence. The divergence of every release with a `rho` is at most
+/// `a rho`. Consider a zero-concentrated filter of the same delta: it admits releases while the sum
+/// of their `rho` is at most `c`. Up to rounding, the Renyi filter admits each interaction that the
+/// zero-concentrated filter admits. One order is enough. Consider a filter with several orders,
+/// each with a limit. If this filter refuses a release when any limit is exceeded, it admits less
+/// than a filter with one order. If this filter refuses a release only when all limits are
+/// exceeded, each order needs a part of delta.
 ///
-/// *Deltas.* An `(e, d)`-DP release is post-processing of a release that reveals all data with
-/// probability `d` and is `e`-DP otherwise (Kairouz, Oh, Viswanath 2015). So the probability that
-/// some release reveals all data is at most the sum of the `d`. The account admits releases only
-/// while the sum of these `d` is at most `D`, a part of delta. The delta of a release with a `mu^2`
-/// counts only for the simple filter.
+/// *Deltas.* Take a release that reveals all data with probability `d`, and is `e`-DP otherwise.
+/// Every `(e, d)`-DP release is post-processing of such a release (Kairouz, Oh, Viswanath 2015). So
+/// the probability that some release reveals all data is at most the sum of the `d`. The account
+/// admits releases only while the sum of these `d` is at most `D`, a part of delta. The delta of a
+/// release with a `mu^2` counts only for the simple filter.
 ///
 /// *Several filters.* Let `E` be a set of transcripts of the interaction. Let `E_j` be the subset
-/// in which filter `j` has admitted all releases, and no filter with a lower number has admitted
-/// all releases. Let `P` and `Q` be the distributions of the transcript on two neighbours. Consider
-/// the interaction that stops before a release exceeds a limit of filter `j`. For transcripts in
-/// `E_j`, this interaction is the whole interaction. Let `H_j` be the delta of filter `j`: the
-/// largest delta, at the budget's epsilon, of an interaction that this filter admits. If no release
-/// reveals all data, `P(E_j) - e^epsilon Q(E_j)` is at most `H_j`. Each transcript in `E` is in
-/// exactly one `E_j`, because some filter has admitted all releases of the transcript. So `P(E) -
-/// e^epsilon Q(E) <= D + sum_j H_j`, which is at most the budget's delta.
+/// in which `j` is the lowest number of a filter that has admitted all releases. Let `P` and `Q` be
+/// the distributions of the transcript on two neighbours. Consider the interaction that stops
+/// before a release exceeds a limit of filter `j`. For transcripts in `E_j`, this interaction is
+/// the whole interaction. Let `H_j` be the delta of filter `j`. This is the largest delta, at the
+/// budget's epsilon, of all interactions that filter `j` admits. If no release reveals all data,
+/// `P(E_j) - e^epsilon Q(E_j)` is at most `H_j`. Each transcript in `E` is in exactly one `E_j`,
+/// because some filter has admitted all releases of the transcript. So
+/// `P(E) - e^epsilon Q(E) <= D + sum_j H_j`, which is at most the budget's delta.
 ///
 /// Delta is divided into `D` and the `H_j` when the first release is charged. The division depends
 /// on the kind and the size of this release, and on whether the account is for a single release.
 /// There are no answers at that time, so the division cannot depend on an answer. If the first
-/// release has a pure loss, three fractions are compared: how much of the Renyi filter, of the
-/// Gaussian filter and of the budget's epsilon this loss would use up. In the following list, a
-/// part is 1/64 of delta. The first case that applies determines the division:
+/// release has a pure loss, three fractions are compared: the fraction of the Renyi filter that
+/// this loss would use up, the fraction of the Gaussian filter, and the fraction of the budget's
+/// epsilon. In the following list, a part is 1/64 of delta. The first case that applies determines
+/// the division:
 ///
 /// * The account is for a single release: this release gets all of delta.
-/// * The first release is a choice, or it has a pure loss whose fraction of the Renyi filter is
-///   smaller than each of its two other fractions. `D` gets 2 parts, the Gaussian filter 24, each
-///   mixed filter 1, the simple filter 3, and the Renyi filter 32. In the next two cases, there is
-///   no Renyi filter.
-/// * The first release has Gaussian noise, or it has a pure loss whose fraction of the Gaussian
-///   filter is smaller than its fraction of the budget's epsilon. `D` gets 2 parts, the Gaussian
-///   filter 56, each mixed filter 1, and the simple filter 3.
+/// * The first release is a choice, or has a pure loss whose smallest fraction is the fraction of
+///   the Renyi filter. `D` gets 2 parts, the Gaussian filter 24, each mixed filter 1, the simple
+///   filter 3, and the Renyi filter 32. In the next two cases, there is no Renyi filter.
+/// * The first release has Gaussian noise, or has a pure loss whose fraction of the Gaussian filter
+///   is smaller than the fraction of the budget's epsilon. `D` gets 2 parts, the Gaussian filter
+///   56, each mixed filter 1, and the simple filter 3.
 /// * Otherwise: `D` gets 40 parts, the Gaussian filter 4, each mixed filter 4, and the simple
 ///   filter 8.
 ///

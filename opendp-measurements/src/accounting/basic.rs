@@ -4,7 +4,7 @@
 //! `(sum epsilon_i, sum delta_i)`-private (Dwork, Roth 2014, on basic composition). This bound
 //! holds for every split of epsilon into `epsilon_i`. An account puts the losses of a curve on a
 //! grid (losses at equal distances). The grid makes the deltas of the curve slightly larger. So for
-//! a small number of curves, or at delta 0, an account can give a worse bound than basic
+//! a small number of curves, and at delta 0, the bound of an account can be worse than basic
 //! composition.
 
 use opendp_core::arith::{Directed, inf_sum};

@@ -17,10 +17,10 @@ use opendp_core::arith::Exact;
 /// The release is `mu`-GDP.
 ///
 /// # Proof
-/// *One choice.* Let `P` and `Q` be the laws of the output of a choice on two neighbours, and let
-/// the losses `ln(P / Q)` be in `[t - r, t]`. Let `A` be an event, `p = P(A)` and `q = Q(A)`. Then
-/// `p <= e^t q` and `1 - p >= e^(t - r) (1 - q)`. So `logit(p) - logit(q) <= r`, where
-/// `logit(p) = ln(p / (1 - p))`. The same inequality holds for an event that also depends on
+/// *One choice.* Let `P` and `Q` be the laws of the output of a choice on two neighbours. The
+/// losses `ln(P / Q)` are in an interval `[t - r, t]`. Let `A` be an event, `p = P(A)` and
+/// `q = Q(A)`. Then `p <= e^t q` and `1 - p >= e^(t - r) (1 - q)`. So `logit(p) - logit(q) <= r`,
+/// where `logit(p) = ln(p / (1 - p))`. The same inequality holds for an event that also depends on
 /// independent randomness.
 ///
 /// Let `N` be the normal distribution function and `n` its density. At `z = N^-1(p)`, the
@@ -36,8 +36,9 @@ use opendp_core::arith::Exact;
 /// *Several choices.* In an adaptive composition, the `mu^2` of the choices add up (Dong, Roth, Su
 /// 2022, Corollary 3.3). The `rho` of the choices also add up.
 ///
-/// If only a small pure loss `r` is known, `mu` is about `r sqrt(pi / 2)`
-/// ([`mu_of_pure`](super::mu_of_pure)). This `mu` is twice the `mu` of a choice of range `r`.
+/// For comparison, suppose that a release is known only by a small pure loss `r`. Then `mu` is
+/// about `r sqrt(pi / 2)` ([`mu_of_pure`](super::mu_of_pure)). This `mu` is twice the `mu` of a
+/// choice of range `r`.
 ///
 /// # Errors
 /// Currently there are no errors.

@@ -54,8 +54,9 @@ mod tests {
         let single = profile_of_concentrated(1.0 / 32.0).unwrap();
         let epsilon = all(&vec![single.clone(); 100]).epsilon(1e-6).unwrap();
         assert_eq!(epsilon, concentrated_epsilon(3.125, 1e-6).unwrap());
-        // The bound stays the same if some of the given profiles are themselves compositions of
-        // copies of `single`, and if each profile is constructed separately.
+        // The bound stays the same in two other cases. In the first case, some of the given
+        // profiles are themselves compositions of copies of `single`. In the second case, each
+        // profile is constructed separately.
         let parts = [all(&vec![single.clone(); 60]), single.clone(), all(&vec![single; 39])];
         assert_eq!(all(&parts).epsilon(1e-6).unwrap(), epsilon);
         let many: Vec<_> = (0..100).map(|_| profile_of_concentrated(1.0 / 32.0).unwrap()).collect();

@@ -1,9 +1,9 @@
 //! Convolution powers of losses by Fourier transform, with bounds on all errors.
 //!
 //! Plain convolution by Fourier transform has an *absolute* error of about `10^-16`. This error
-//! hides a small delta. Here the measure of each loss is first tilted: for a number `t`, the mass
-//! at `x` is multiplied by `e^(t x)`, and the result is normalised. Usually, `t` is chosen so that
-//! the mean of the tilted sum of losses is the requested epsilon. The convolution of tilted
+//! hides a small delta. So the measure of each loss is first tilted: the mass at each loss `x` is
+//! multiplied by `e^(t x)` for a number `t`, and the result is normalised. Usually, `t` is chosen
+//! so that the mean of the tilted sum of losses is the requested epsilon. The convolution of tilted
 //! measures is the tilted convolution. Near the requested epsilon, tilted masses are large. So
 //! their relative errors are small, also after the tilt is removed. `u` is the unit roundoff.
 
@@ -52,9 +52,9 @@ fn failed(_: Failed) -> Error {
 /// addition and a multiplication by a root of unity. An addition errs by `u`, and a complex product
 /// by `sqrt(5) u` (Brent, Percival, Zimmermann 2007). A tabulated root errs by less than `2 u`. So
 /// each level errs by less than `6 u`. A real transform is computed as a complex transform of half
-/// the length. This computation adds a level and doubles the error of the previous levels, so the
-/// error is below `12 m u` (compare Higham 2002, Theorem 24.2; Brisebarre, Joldes, Muller, Nanes,
-/// Picot 2020).
+/// the length. This computation adds a level, and doubles the error of the previous `m - 1` levels.
+/// So the error is below `12 m u` (compare Higham 2002, Theorem 24.2; Brisebarre, Joldes, Muller,
+/// Nanes, Picot 2020).
 pub(super) fn transform_error(n: usize) -> f64 {
     16.0 * (f64::from(n.ilog2()) + 2.0) * U
 }
@@ -86,8 +86,8 @@ impl TiltedMasses {
 
 /// A product of powers of transforms.
 ///
-/// For each factor, let `m` be a bound on the modulus of the transform, `e` a bound on the error of
-/// the transform, and `k` the power. At each frequency, the error of the product is at most
+/// Each factor is a transform raised to a power `k`. Let `m` be a bound on the modulus of the
+/// transform, and `e` a bound on its error. At each frequency, the error of the product is at most
 /// `prod m^k * sum k e / m` over all factors (mean value theorem). The mean of these errors over
 /// all frequencies bounds the error of every mass.
 struct Spectra {
@@ -144,8 +144,8 @@ impl Spectra {
         }
         Ok(())
     }
-    /// Return the masses whose transform is this product, from index 0 on, and a bound on the error
-    /// of each mass.
+    /// Transform the product back. Return the masses from index 0 on, and a bound on the error of
+    /// each mass.
     fn masses(mut self) -> Result<(Vec<f64>, f64)> {
         let n = self.folded.len();
         let (mut total_error, mut total) = (1e-40 * n as f64, 0.0);

@@ -11,11 +11,11 @@ use super::pair::{Buckets, Grid};
 /// The profile of the measure is `infinite + sum_i mass[i] max(0, 1 - e^(epsilon - x_i))`. Measures
 /// are compared by their profiles at all `epsilon`. A measure becomes larger if mass is added, or
 /// is moved to larger losses. A measure also becomes larger if mass is spread over more losses and
-/// two sums stay the same. The first sum is the sum of all masses. The second sum is the sum of the
-/// products of each mass and `e^-x`, where `x` is the loss of this mass. For convolutions,
-/// `A <= A'` and `B <= B'` imply `A * B <= A' * B'`. For the proof, let `A(epsilon)` be the profile
-/// of `A`, and `A(-inf)` its limit at minus infinity (the total mass of `A`). Let `B(inf)` be the
-/// infinite mass of `B`. The profile of `A * B` at `epsilon` is
+/// two sums stay the same. The first sum is the sum of all masses. For the second sum, multiply
+/// each mass by `e^-x`, where `x` is the loss of this mass, and add up the products. For
+/// convolutions, `A <= A'` and `B <= B'` imply `A * B <= A' * B'`. For the proof, let `A(epsilon)`
+/// be the profile of `A`. At minus infinity, the limit `A(-inf)` of this profile is the total mass
+/// of `A`. Let `B(inf)` be the infinite mass of `B`. The profile of `A * B` at `epsilon` is
 /// `B(inf) A(-inf) + integral A(epsilon - x) dB(x)`. The integral is over the finite losses of `B`.
 /// So the profile of `A * B` is monotone in `A` and, by symmetry, in `B`.
 #[derive(Clone, Debug)]
@@ -42,9 +42,9 @@ impl DiscreteLoss {
     /// edges so that the mass under the second distribution is still `q`. The upper edge gets
     /// `b = (p - q e^x) / (1 - e^-h)`. At the edges, the profile of the measure is exact. Between
     /// the edges, this profile is linear in `e^epsilon`. The true profile is convex in `e^epsilon`,
-    /// so the true profile is at most this linear function. Bounds on the rounding errors and on
-    /// the errors of `p` and `q` are added, so that `b` and the total mass become larger. Outputs
-    /// above the grid get an infinite loss. Outputs below the grid get the lowest loss of the grid.
+    /// so the true profile is at most this linear function. The rounding errors and the errors of
+    /// `p` and `q` are bounded. These bounds make `b` and the total mass larger. Outputs above the
+    /// grid get an infinite loss. Outputs below the grid get the lowest loss of the grid.
     pub(crate) fn above(buckets: &Buckets, grid: &Grid) -> Self {
         let mut mass = vec![0.0; grid.count + 1];
         let widen = 1.0 + 2.0 * buckets.relative + ROUNDING;
@@ -53,9 +53,9 @@ impl DiscreteLoss {
             if p == 0.0 {
                 continue;
             }
-            // If `q` is at most 1e-290, the true mass can be far below `q`, because a normal tail
-            // below 1e-307 counts as 0 when it is subtracted. With 0 in place of `q`, `b` is
-            // larger.
+            // A mass can be a difference of normal tails, and a tail below 1e-307 counts as 0. So
+            // if `q` is at most 1e-290, the true mass can be far below `q`. With 0 in place of `q`,
+            // `b` is larger.
             let q = if q <= 1e-290 { 0.0 } else { q };
             let x = grid.edge(i);
             let error = 4.0 * buckets.relative + ROUNDING + 4.0 * U * x.abs();

@@ -137,8 +137,8 @@ pub(crate) fn ln(x: f64) -> f64 {
 /// Compute `ln(1 + x)` for `x > -1`.
 #[inline]
 pub(crate) fn ln_1p(x: f64) -> f64 {
-    // If |x| is at least 0.35, the sum 1 + x has a relative rounding error of at most u, and the
-    // magnitude of the logarithm exceeds 0.3. So the rounding of the sum changes the logarithm by a
+    // If |x| is at least 0.35, the magnitude of the logarithm exceeds 0.3. The sum 1 + x has a
+    // relative rounding error of at most u. So the rounding of the sum changes the logarithm by a
     // relative error of less than 4 u. For x below -1/2, the sum is exact.
     if x.abs() < 0.35 { two_atanh(x / (2.0 + x)) } else { ln(1.0 + x) }
 }

@@ -24,15 +24,15 @@ use super::{GaussianPair, SampledPair};
 /// - Let `(C, D)` be the pair of `times` releases with `below`. The second condition is: there is a
 ///   (possibly random) function of the output with two properties. If the output has the law `P`,
 ///   the law of the result is at least `(1 - f) C`. If the output has the law `Q`, the law of the
-///   result is at most `D / (1 - f)`. In a composition, let `C` and `D` be the products of these
-///   distributions, and let `F <= 1/3` be the sum of all `f`. Let `delta` be the delta of `(C, D)`:
-///   the largest `C(E) - e^epsilon D(E)` of any event `E`. Take an event `E` with this largest
-///   value, and let `c = C(E)` and `d = D(E)`. Let the functions of all releases act on the output
-///   of the composition. The probability that the result of these functions is in `E` is at least
-///   `(1 - F) c` under the first distribution, and at most `d / (1 - F)` under the second
-///   distribution. So the delta of the composition is at least
-///   `delta - F c - (1 / (1 - F) - 1) e^epsilon d`. This value is at least `delta - 3 F`, because
-///   `e^epsilon d <= c <= 1`.
+///   result is at most `D / (1 - f)`. For a composition, let `C` and `D` now be the products of
+///   these distributions over all releases. Let `F` be the sum of all `f`, and let `F <= 1/3`. Let
+///   `delta` be the delta of `(C, D)`: the largest `C(E) - e^epsilon D(E)` of any event `E`. Take
+///   an event `E` with this largest value, and let `c = C(E)` and `d = D(E)`. Let the functions of
+///   all releases act on the output of the composition. Consider the probability that the result of
+///   these functions is in `E`. Under the first distribution, this probability is at least
+///   `(1 - F) c`. Under the second distribution, it is at most `d / (1 - F)`. So the delta of the
+///   composition is at least `delta - F c - (1 / (1 - F) - 1) e^epsilon d`. This value is at least
+///   `delta - 3 F`, because `e^epsilon d <= c <= 1`.
 #[derive(Clone)]
 pub struct Between {
     /// The pair `above`: `times` releases with this pair dominate `(P, Q)`, except for the failure.
@@ -69,9 +69,9 @@ pub(super) fn roughness(variance: f64) -> f64 {
     4.1 * exp((-2.0 * PI * PI * variance * (1.0 - 1e-9)).max(-690.0))
 }
 
-/// Return the magnitude of the difference between two variances: the variance of the given noise,
-/// and the variance of the noise of an enclosing pair. The difference is the same for both
-/// enclosing pairs. The scale must be at least 20.
+/// Return how much the variance of the noise of an enclosing pair differs from the variance of the
+/// given noise. The magnitude of this difference is the same for both enclosing pairs. The scale
+/// must be at least 20.
 ///
 /// A larger difference makes the probability of a failure smaller, but the bounds less tight. At a
 /// difference of 40, this probability is negligible.
@@ -113,7 +113,7 @@ impl EnclosedPair {
     /// # Theorem
     /// Let `v` be from 3 to `s^2 / 99`, and let `w = 0.99 v`. Let `h` be the sum of
     /// `e^(-2 pi^2 w k^2)` over all integers `k` except 0. If a number is equal on both neighbours,
-    /// the noisy number has the same law on both neighbours, and reveals nothing. Each difference
+    /// the noisy number has the same law on both. So this number reveals nothing. Each difference
     /// is an integer, so the square of each nonzero difference is at least 1. If there is more than
     /// one number, these squares add up to at most `square`. So in each case, at most `square`
     /// numbers differ. The following two bounds hold for each number that differs.
@@ -138,9 +138,9 @@ impl EnclosedPair {
     /// density of `X` is at least `1 - f` times and at most `1 / (1 - f)` times the first factor.
     ///
     /// The probabilities of the failures of all numbers that differ add up to at most `square`
-    /// times `f`. Without failures, the noise is normal noise, and the vector of all differences
-    /// has a length of at most the distance. So the loss is at most the loss of normal noise on one
-    /// number at this distance (Dong, Roth, Su 2022).
+    /// times `f`. Without failures, the noise is normal noise. The length of the vector of all
+    /// differences is at most the distance. So the loss is at most the loss of one number with
+    /// normal noise, whose values on the two neighbours are at this distance (Dong, Roth, Su 2022).
     ///
     /// # Errors
     /// `Overflow` when a quotient is not finite.
@@ -254,8 +254,8 @@ mod tests {
         }
     }
     /// The delta of continuous noise of the same scale is not an upper bound on the delta of
-    /// discrete noise. For an epsilon midway between two losses of the discrete noise, the discrete
-    /// noise can have a larger delta than the continuous noise.
+    /// discrete noise. If epsilon is midway between two losses of the discrete noise, the delta of
+    /// the discrete noise can be larger.
     #[test]
     fn continuous_noise_of_the_same_scale_is_no_bound_of_integers() {
         let (shift, scale) = (1.0, 100.0);

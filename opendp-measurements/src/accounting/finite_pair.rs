@@ -238,9 +238,9 @@ impl DominatingPair for ThresholdedPair {
 /// The noise is log-concave. So this pair also dominates noise on vectors under the L1 distance.
 /// The proof at [`LaplacePair`](super::LaplacePair) also holds for integers. For integers, each
 /// optimal test compares the output with an integer, and decides at random if both are equal. Let
-/// `T_a` be the trade-off function of the shift by `a`. Each of these tests is optimal for the
-/// shift by `a`, for the further shift by `b`, and for the shift by `a + b`. So the trade-off
-/// function of the shift by `a + b` is again `T_b(1 - T_a)`.
+/// `T_a` be the trade-off function of the shift by `a`. Each of these tests is optimal for three
+/// shifts: for the shift by `a`, for a further shift by `b`, and for the shift by `a + b`. So the
+/// trade-off function of the shift by `a + b` is again `T_b(1 - T_a)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DiscreteLaplacePair {
     /// The sensitivity: the largest difference of the true numbers on two neighbours.
@@ -327,9 +327,9 @@ impl DiscreteGaussianPair {
     /// scale. So the weight `e^(-z^2 / (2 scale^2))` of an output `z` of this magnitude is below
     /// `w = e^-699.3`.
     ///
-    /// From this magnitude on, each weight is at most `e^(-37.4 / s)` times the weight before it,
-    /// where `s` is the scale. So the weights from this magnitude on, of both signs, add up to at
-    /// most `2 w (1 + s / 37.4)`. The total of all weights is at least 1 and at least `2 s`. So the
+    /// Let `s` be the scale. From this magnitude on, each weight is at most `e^(-37.4 / s)` times
+    /// the previous weight. So the weights from this magnitude on, of both signs, add up to at most
+    /// `2 w (1 + s / 37.4)`. The total of all weights is at least 1 and at least `2 s`. So the
     /// probability of all these outputs is below `4 w < 10^-303`. This argument also holds for each
     /// smaller magnitude of at least `37.4 s`. So the bound also covers the weights below `e^-700`,
     /// which the function `exp` treats as 0. If the scale is above the largest allowed scale, the

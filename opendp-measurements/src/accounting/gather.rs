@@ -21,15 +21,15 @@ use crate::collected::Collected;
 /// values of `e^(i s x)` at these places. The value of the polynomial at `x` is a weighted sum of
 /// the values at the places. The weights are real and depend only on `x`. Let `p` be the number of
 /// these places, and `w'` the product of their distances from `x`. The error of the polynomial at
-/// `x` is at most `|w'| s^p / p!`. The reason is that the divided difference of order `p` is a mean
-/// of the derivative of order `p`, divided by `p!`. This fact also holds for complex values. The
-/// product `|w'|` is largest if `x` is halfway between the two middle places. Then
-/// `|w'|` is `(1/2 3/2 5/2 ..)^2 g^p`. For each atom, the mass times the weight of each place is
-/// added to this place. The moduli of the weights add up to less than [`WEIGHTS`]. One transform of
-/// the grid then gives all waves. The masses of the atoms add up to 1. So the error of a wave is at
-/// most the sum of two errors: `((s g)^p / p!) (1/2 3/2 ..)^2`, and the rounding error. The grid
-/// has at least [`FINE`] places for each frequency, so `s g` is at most `pi / 2`. Then the first of
-/// these two errors is at most 0.023. The first error is far smaller at the low frequencies, which
+/// `x` is at most `|w'| s^p / p!`. The reason is that the divided difference of order `p` is
+/// `1 / p!` times a mean of the derivative of order `p`. This fact also holds for complex values.
+/// The product `|w'|` is largest if `x` is halfway between the two middle places. Then `|w'|` is
+/// `(1/2 3/2 5/2 ..)^2 g^p`. For each atom, the mass times the weight of each place is added to
+/// this place. The moduli of the weights add up to less than [`WEIGHTS`]. One transform of the grid
+/// then gives all waves. The masses of the atoms add up to 1. So the error of a wave is at most the
+/// sum of two errors: `((s g)^p / p!) (1/2 3/2 ..)^2`, and the rounding error. The grid has at
+/// least [`FINE`] places for each frequency, so `s g` is at most `pi / 2`. Then the first of these
+/// two errors is at most 0.023. The first error is far smaller at the low frequencies, which
 /// contribute most.
 pub(super) struct Gather {
     spacing: f64,
@@ -134,8 +134,8 @@ impl Gather {
         let rounding = (listed.atoms.len() as f64 + 64.0) * U + transform_error(length);
         let error = listed.error + WEIGHTS * rounding;
         let spacing = self.spacing;
-        // The place of an atom has a relative error of 4 u. For a grid of `G` places, an error of
-        // the place changes the phase of wave `n` by `2 pi n / G` times this error.
+        // The place of an atom has a relative error of 4 u. Let the grid have `G` places. An error
+        // of the place changes the phase of wave `n` by `2 pi n / G` times this error.
         let turn = 8.0 * U * furthest * TAU / length as f64;
         let blur = if furthest < 1e12 { turn + spacing * listed.blur } else { f64::INFINITY };
         let entry = move |(n, (wave, off)): (usize, (&Complex, &f64))| {

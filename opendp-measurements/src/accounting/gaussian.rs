@@ -48,8 +48,8 @@ pub fn normal_tail(x: f64) -> Result<Certified> {
 /// standard normal variable is at least `x`. Then delta is `T(a) - e^epsilon T(b)` (Balle, Wang
 /// 2018, Theorem 8). Let `phi` be the normal density, and `m = T / phi` Mills' ratio. Because
 /// `e^epsilon phi(b) = phi(a)`, delta is `phi(a) (m(a) - m(b))`. This form has no exponential that
-/// can overflow. Except for extreme arguments, both ends of the result are within one or two ulps
-/// (units in the last place) of the exact value.
+/// can overflow. Except for extreme arguments, both ends of the result differ from the exact value
+/// by at most one or two ulps (units in the last place).
 ///
 /// # Errors
 /// `InvalidDistance` when epsilon or `mu` is negative or NaN.
@@ -72,11 +72,11 @@ pub fn gaussian_delta(mu: f64, epsilon: f64) -> Result<Certified> {
     }
     let about = epsilon / mu - mu / 2.0;
     if !(about < FAR) {
-        // Let `a` be the exact value of `about`. If `epsilon / mu` is at most `2 mu`, the rounding
-        // error of `about` is at most `error`, because `error` is at least four units in the last
-        // place of `mu`. If `epsilon / mu` is above `2 mu`, the relative error of `about` is
-        // negligible. So if `certain` is true, `a` is above 38.5. The normal tail at 38.5 is
-        // already below the smallest positive float, and delta is at most this tail.
+        // Let `a` be the exact value of `about`. `error` is at least four units in the last place
+        // of `mu`. So if `epsilon / mu` is at most `2 mu`, the rounding error of `about` is at most
+        // `error`. If `epsilon / mu` is above `2 mu`, the relative error of `about` is negligible.
+        // So if `certain` is true, `a` is above 38.5. The normal tail at 38.5 is already below the
+        // smallest positive float, and delta is at most this tail.
         let error = 4.0 * f64::EPSILON * mu;
         let certain = error < 0.25 || FAR + error <= about;
         return Ok(Certified { lower: 0.0, upper: if certain { 5e-324 } else { 1.0 } });
@@ -203,7 +203,7 @@ pub fn gaussian_tradeoff(mu: f64, alpha: f64) -> Result<Certified> {
         return Ok(Certified { lower: 1.0 - alpha, upper: 1.0 - alpha });
     }
     // Find t with T(t) = alpha, where T is the normal tail. Then the smallest probability of a type
-    // II error is T(mu - t), which decreases as alpha increases.
+    // II error is T(mu - t). This probability decreases as alpha increases.
     let (mut low, mut high) = (-FAR, FAR);
     while low < high.next_down() && high - low > 1e-300 {
         let middle = low + (high - low) / 2.0;

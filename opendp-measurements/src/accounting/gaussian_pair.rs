@@ -59,8 +59,8 @@ impl DominatingPair for GaussianPair {
     /// *Ends.* If `m w > 1/8`, the function `mass` computes both ends. Rounding moves an end `x` by
     /// at most `u |x|`.
     ///
-    /// If each end moves by at most `d`, the mass changes by at most `d r`, relative to the mass,
-    /// with `r = (phi(a) + phi(b)) / P[a <= N <= b]`. Let `a >= 0`. The logarithm of `phi` is
+    /// Let `r = (phi(a) + phi(b)) / P[a <= N <= b]`. If each end moves by at most `d`, the mass
+    /// changes by at most `d r`, relative to the mass. Let `a >= 0`. The logarithm of `phi` is
     /// concave. So the mass is at least the integral of the exponential function that equals `phi`
     /// at both ends, and `r <= c coth(w c / 2) <= c + 2 / w`. So the error of the width changes the
     /// mass by at most `u (1 + f^2)`. If `m w > 1/8`, `r` is at most `17 m`, so the rounding of the
@@ -188,9 +188,9 @@ impl DominatingPair for SampledGaussianPair {
             above = upper_tail(-low);
         }
         // An edge y is a float, and the same edge is used for P and Q. Let u be the unit roundoff.
-        // The centre of a bucket is off by 4 u (|y| + mu). The loss at y differs from the loss at
-        // the edge of the grid by the errors of exp_m1, ln and the products. `shift` bounds this
-        // difference.
+        // The centre of a bucket is off by 4 u (|y| + mu). The functions exp_m1 and ln and the
+        // products have errors. So the loss at y differs from the loss at the edge of the grid.
+        // `shift` bounds this difference.
         let relative = MASS_ERROR + 16.0 * U * limit * (limit + mu);
         let reach = grid.edge(0).abs().max(grid.edge(grid.count).abs());
         let shift = 256.0 * U * (1.0 + reach + mu * (mu + limit.min(reach / mu + 40.0)));
@@ -233,7 +233,7 @@ mod tests {
     }
 
     /// A step of the grid can be a billion times `mu`. Then the edges of a bucket are far from both
-    /// means, and the two masses of a bucket differ only by about `mu`.
+    /// means. The two masses of a bucket differ only by about `mu`.
     #[test]
     fn both_measures_of_a_small_mu_bound_delta_for_every_step() {
         let cases = [1e-6, 1e-9, 1e-12, 1.0].into_iter().flat_map(|mu| {

@@ -14,9 +14,9 @@ use crate::collected::Collected;
 /// By the theorem at [`IntegerVectorPair::enclosed`](super::IntegerVectorPair), the loss of one
 /// release is `(D + 2 u) / (2 s^2)` for an integer `u`. The shift of a release is the difference of
 /// its true vectors on two neighbours. Let `g` be the greatest common divisor of the numbers in the
-/// shift. Then `g^2` divides `D`. Let `f` be the `f` of that theorem. The probability of each `u`
-/// is at most `1 / (1 - f)` times its probability under the discrete Gaussian law of scale
-/// `s sqrt(D)` on the multiples of `g`.
+/// shift. Then `g^2` divides `D`. Let `f` be the `f` of that theorem. Take the discrete Gaussian
+/// law of scale `s sqrt(D)` on the multiples of `g`. The probability of each `u` is at most
+/// `1 / (1 - f)` times its probability under this law.
 ///
 /// The shift of a release can depend on all losses so far. Let `x` be the total loss minus epsilon,
 /// and let `V_0(x)` be `max(0, 1 - e^-x)`. For each step `g`, let `E_g` be the mean over `u` with
@@ -25,9 +25,9 @@ use crate::collected::Collected;
 /// first. Each release multiplies the bound by at most `1 / (1 - f)`, because the `V_k` are not
 /// negative. So for `m` releases, the delta of the best choices of the adversary is at most
 /// `V_m(-epsilon) / (1 - f)^m`. If all laws of `u` were exactly discrete Gaussian, `V_m(-epsilon)`
-/// would be the exact delta of the best choices. The reason is that a shift exists for each step
-/// `g`: if the vectors have enough numbers, `D / g^2` numbers of the shift can be `g`, and all
-/// others 0.
+/// would be the exact delta of the best choices. The reason is that there is a shift for each step
+/// `g`. If the vectors have enough numbers, `D / g^2` numbers of this shift are `g`, and all others
+/// are 0.
 ///
 /// # Proof of the computation
 /// Every total loss of `m` releases is `(m D + 2 j) / (2 s^2)` for an integer `j`. Delta is
@@ -36,10 +36,10 @@ use crate::collected::Collected;
 /// values are at most 1, and increase with `x`. So for `x` above the window, the value is replaced
 /// by 1. For `x` below the window, the value is replaced by the first value of the window. For
 /// integers `u` beyond a reach (a largest `|u|`), the value of `V_k` is replaced by 1. For each
-/// release, the sums have no negative terms. So the relative error of each sum is small, and each
-/// sum is enlarged by a bound on this error. Let `y` be the total loss. Delta is a maximum of means
-/// of `max(0, 1 - e^epsilon e^-y)`. So delta is convex in `e^epsilon`. Between two total losses,
-/// delta is therefore at most its linear interpolation in `e^epsilon`.
+/// release, the sums have no negative terms. So the relative error of each sum is small. Each sum
+/// is enlarged by a bound on this error. Let `y` be the total loss. Delta is a maximum of means of
+/// `max(0, 1 - e^epsilon e^-y)`. So delta is convex in `e^epsilon`. Between two total losses, delta
+/// is therefore at most its linear interpolation in `e^epsilon`.
 #[derive(Clone, Debug)]
 pub(super) struct IntegerGame {
     /// `1 / s^2`, the distance between adjacent total losses.

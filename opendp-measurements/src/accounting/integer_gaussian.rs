@@ -77,7 +77,7 @@ impl DominatingPair for IntegerGaussianPair {
 /// *Replace a number.* Go backward, from the last number of the last release. Let `x` be the loss
 /// up to the current number, including this number. Let `g` be the sum of the normal losses of all
 /// numbers that are already replaced. Let `b` be the loss of the other mechanisms that come after
-/// the current number. Suppose that, given `x`, the mean of `f` at the total loss has this bound: a
+/// the current number. Suppose that, given `x`, the mean of `f` at the total loss is at most a
 /// constant times the mean of `f(x + n + g + b)`. A number with the shift `k` has the loss
 /// `(k^2 + 2 k y) / (2 s^2)`, where `y` is its noise. In units of `k / s^2`, let `z` be `n + g`.
 /// Then `z` is normal, with a variance `w` of at least `t^2 s^4 / k^2`. In these units, the sum of
@@ -88,25 +88,26 @@ impl DominatingPair for IntegerGaussianPair {
 /// over all integers `y`. Let `h(c) = sum e^(-2 pi^2 c j^2)` over all integers `j` except 0. By
 /// Poisson's summation the second factor is at most `1 + h(c)`, and the sum in the third factor is
 /// at least 1. Replace `y` by normal noise of variance `s^2`. Then the loss is the loss of a normal
-/// pair. Because `f` is not negative, the mean of `f` before the replacement is at most `1 + h(c)`
-/// times the mean of `f` after the replacement. The bound holds for each shift that can be chosen
-/// for this number. Let `l` be the loss of another mechanism, and `x'` the loss before it. The mean
-/// of `f(x' + l + n + g + b)` is the profile of the loss `l + n + g + b` at `epsilon - x'`. So this
+/// pair. `f` is not negative. So the mean of `f` before the replacement is at most `1 + h(c)` times
+/// the mean of `f` after the replacement. The bound holds for each shift that can be chosen for
+/// this number. Let `l` be the loss of another mechanism, and `x'` the loss before it. The mean of
+/// `f(x' + l + n + g + b)` is the profile of the loss `l + n + g + b` at `epsilon - x'`. So this
 /// mechanism can be replaced by its dominating pair: the profile does not become smaller.
 ///
 /// *All numbers of a release.* Write `D`, `s` and `v` for the `D_i`, `s_i` and `v_i` of the
-/// release. For each number, let `u = D / k^2`. Then `u` is from 1 to `D`, and `w >= v u`. The
-/// product of the factors `1 + h(c)` of a release is at most `e^R`, where `R` is the sum of the
-/// `h(c)` of all its numbers. The squares `k^2` add up to `D`, so the numbers `1 / u` add up to 1.
-/// So `R` is the mean of the values `u h(c)` with the weights `1 / u`. This mean is at most the
-/// largest value of `u h(s^2 v u / (s^2 + v u))` over these `u`. Suppose that `s^2 v / (s^2 + v)`
-/// is at least 1/4. Then each `c` is at least 1/4, and `h(c) <= 2.02 e^(-2 pi^2 c)`. So `R` is at
-/// most the largest value of the function `2.02 u e^(-2 pi^2 s^2 v u / (s^2 + v u))` over these
-/// `u`. The logarithm of this function has the derivative `1 / u - 2 pi^2 s^4 v / (s^2 + v u)^2`.
-/// For `v u >= 1/4`, this derivative changes its sign at most once, from minus to plus. So the
-/// function is largest at `u = 1` or at `u = D`. Consider `m` equal releases, counted from the last
-/// release. When release `l + 1` is replaced, `g` already contains `l` other releases. These
-/// releases add `l s^2` to the `v` of release `l + 1`.
+/// release. For each number, let `u = D / k^2`. Then `u` is from 1 to `D`, and `w >= v u`. Each
+/// number of the release has a factor `1 + h(c)`. Let `R` be the sum of the `h(c)` of all these
+/// numbers. The product of all factors is at most `e^R`. The squares `k^2` add up to `D`, so the
+/// numbers `1 / u` add up to 1. So `R` is the mean of the values `u h(c)` with the weights `1 / u`.
+/// This mean is at most the largest value of `u h(s^2 v u / (s^2 + v u))` over these `u`. Suppose
+/// that `s^2 v / (s^2 + v)` is at least 1/4. Then each `c` is at least 1/4, and
+/// `h(c) <= 2.02 e^(-2 pi^2 c)`. So `R` is at most the largest value of the function
+/// `2.02 u e^(-2 pi^2 s^2 v u / (s^2 + v u))` over these `u`. The logarithm of this function has
+/// the derivative `1 / u - 2 pi^2 s^4 v / (s^2 + v u)^2`. For `v u >= 1/4`, this derivative changes
+/// its sign at most once, from minus to plus. So the function is largest at `u = 1` or at `u = D`.
+/// Consider `m` equal releases, counted from the last release. When release `l + 1` is replaced,
+/// `g` already contains `l` other releases. These releases add `l s^2` to the `v` of release
+/// `l + 1`.
 ///
 /// # How tight
 /// For the factor `1.0002`, `v` is about 0.5. So for one release, `t^2` is about `0.5 / s^2` times
@@ -162,8 +163,8 @@ impl Smoothing {
             log = roughness_of_all(square, scale, variance, count)?.inf_add(log)?;
         }
         // The function `variance` considers one release. Each release adds a term to `log`. If the
-        // scale is small, the terms of the other equal releases can add up to more than the term of
-        // this release. So check `log`.
+        // scale is small, the other equal releases can together add more than this release. So
+        // check `log`.
         if kinds.is_empty() || !(log <= 2.0 * excess) {
             return Ok(None);
         }
@@ -179,8 +180,8 @@ fn roughness(u: f64, scale: f64, variance: f64) -> f64 {
     let joined = first * (second / (first + second));
     2.021 * u * exp((-2.0 * PI * PI * joined * (1.0 - 1e-9)).max(-690.0))
 }
-/// Return the `v` at which one release adds about `excess` to the factor of delta, if such a `v`
-/// exists. The theorem at [`Smoothing`] defines `v`.
+/// Return the `v` at which one release adds about `excess` to the factor of delta. Return `None` if
+/// there is no such `v`. The theorem at [`Smoothing`] defines `v`.
 fn variance(square: f64, scale: f64, excess: f64) -> Option<f64> {
     let own = scale * scale;
     // For the scale `s`, first find the smallest allowed `s^2 v u / (s^2 + v u)`. From this value,

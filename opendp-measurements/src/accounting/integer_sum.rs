@@ -20,19 +20,19 @@ const FAR: f64 = 90.0;
 /// large, or if the sum has too many terms.
 ///
 /// # Theorem
-/// Let `k` be the distance, `s` the scale and `m` the number of releases. The law of the noise and
-/// the law of the noise plus `k` are a dominating pair of each release ([`DiscreteGaussianPair`]).
-/// So the product of `m` such pairs dominates all releases, even if the releases are chosen
-/// adaptively. The loss of the product is `(m k^2 + 2 k S) / (2 s^2)`, where `S` is the sum of all
-/// noise.
+/// Let `k` be the distance, `s` the scale and `m` the number of releases. Each release has a
+/// dominating pair of two laws: the law of the noise, and the law of the noise plus `k`
+/// ([`DiscreteGaussianPair`]). So the product of `m` such pairs dominates all releases, even if the
+/// releases are chosen adaptively. The loss of the product is `(m k^2 + 2 k S) / (2 s^2)`, where
+/// `S` is the sum of all noise.
 ///
 /// Apply the theorem at [`IntegerVectorPair::enclosed`] to `m` equal numbers. Let `f` be `m - 1`
-/// times the result of the function `roughness` for the variance `s^2 / 2`. Up to a factor of at
-/// most `1 / (1 - f)`, the law of `S` is the law of discrete Gaussian noise of scale `s sqrt(m)`.
-/// By Poisson's summation, the sum of all weights `e^(-u^2 / (2 m s^2))` is at least the integral
-/// `sqrt(2 pi m s^2)`. So delta at `epsilon` is at most `1 / ((1 - f) sqrt(2 pi m s^2))` times a
-/// sum over all integers `u`. The terms are `e^(-u^2 / (2 m s^2)) max(0, 1 - e^(epsilon - x))`,
-/// where `x` is the loss at `S = u`.
+/// times the result of the function `roughness` for the variance `s^2 / 2`. The probability of each
+/// value of `S` is at most `1 / (1 - f)` times its probability under discrete Gaussian noise of
+/// scale `s sqrt(m)`. By Poisson's summation, the sum of all weights `e^(-u^2 / (2 m s^2))` is at
+/// least the integral `sqrt(2 pi m s^2)`. So delta at `epsilon` is at most
+/// `1 / ((1 - f) sqrt(2 pi m s^2))` times a sum over all integers `u`. The terms are
+/// `e^(-u^2 / (2 m s^2)) max(0, 1 - e^(epsilon - x))`, where `x` is the loss at `S = u`.
 ///
 /// # Proof of the computation
 /// The terms below the first listed `u` are 0, because their losses are below epsilon. Let `u` be

@@ -13,9 +13,9 @@ use super::outputs::Outputs;
 use super::pair::{Buckets, DominatingPair, Grid};
 use crate::collected::Collected;
 
-/// A pair that bounds the loss of a vector of integers with discrete Gaussian noise of scale `s`,
-/// for all shifts (differences between neighbours). The bound holds except for an event of small
-/// probability, the failure: see `enclosed`.
+/// A pair that bounds the loss of a vector of integers with discrete Gaussian noise of scale `s`.
+/// The bound holds for all shifts. A shift is the difference between the vectors of two neighbours.
+/// The bound holds except for an event of small probability, the failure: see `enclosed`.
 ///
 /// Let `D` be the square of the L2 distance. For a step `g`, let `U` be a random multiple of `g`.
 /// Each multiple `u` has a probability proportional to `e^(-u^2 / (2 s^2 D))`. The pair of the laws
@@ -52,8 +52,8 @@ impl fmt::Debug for IntegerVectorPair {
     }
 }
 
-/// A value of the noise has a probability below `e^-699.3` if its distance from the centre, divided
-/// by the scale, is above this number.
+/// Divide the distance between a value of the noise and the centre by the scale. If the quotient is
+/// above this number, the value has a probability below `e^-699.3`.
 const REACH: f64 = 37.4;
 
 impl IntegerVectorPair {
@@ -73,7 +73,7 @@ impl IntegerVectorPair {
     ///
     /// # Theorem
     /// Let `x` and `x + s` be the true vectors of integers on two neighbours. Numbers that are
-    /// equal in both vectors reveal nothing, so assume that there are as many such numbers as
+    /// equal in both vectors reveal nothing. So assume that there are as many such numbers as
     /// needed. If some of these numbers differ by 1 instead, the loss does not become smaller. So
     /// let `m` numbers differ, and let the squares of the numbers in `s` add up to `D = square`.
     /// Then `m <= D`. Let `g` be the greatest common divisor of the numbers in `s`, so `g^2`
@@ -298,14 +298,14 @@ impl Profile {
 ///
 /// # Theorem
 /// Let `n` be `count`. The loss of the `n` releases depends only on the sum of their outputs. Add
-/// the outputs one after the other, in the same way as the theorem at
-/// [`enclosed`](IntegerVectorPair::enclosed) adds numbers. Let `s` be the scale, and `D` the square
-/// of the L2 distance between neighbours. In units of `g`, the noise has the scale `s sqrt(D) / g`.
-/// After `i` releases are joined, the `w` of that theorem is `s^2 D i / (g^2 (i + 1))`. This value
-/// is at least half of `s^2 D / g^2`. So the sum of the noise is discrete Gaussian, up to the
-/// factors of that theorem. [`Between`] describes the failure that covers these factors. The true
-/// sum differs by `n D` between neighbours. The result is one release with the square `n D`. If the
-/// scale of this release is large, continuous noise encloses the release, by the theorem at
+/// the outputs one after the other. The theorem at [`enclosed`](IntegerVectorPair::enclosed) adds
+/// numbers in the same way. Let `s` be the scale, and `D` the square of the L2 distance between
+/// neighbours. In units of `g`, the noise has the scale `s sqrt(D) / g`. After `i` releases are
+/// joined, the `w` of that theorem is `s^2 D i / (g^2 (i + 1))`. This value is at least half of
+/// `s^2 D / g^2`. So the sum of the noise is discrete Gaussian, up to the factors of that theorem.
+/// [`Between`] describes the failure that covers these factors. The true sum differs by `n D`
+/// between neighbours. The result is one release with the square `n D`. If the scale of this
+/// release is large, continuous noise encloses the release, by the theorem at
 /// [`EnclosedPair::gaussian`] for one number.
 pub(super) fn joined(square: u64, scale: f64, step: u64, count: u64) -> Result<Option<Between>> {
     let (steps, number) = (f64::inf_cast(step)?, f64::inf_cast(count)?);

@@ -66,8 +66,8 @@ pub(super) struct Inversion {
     /// frequencies.
     size: (f64, f64),
     /// Two other tilts: one is below `tilt`, and one is above `tilt`. Each tilt comes with an upper
-    /// bound on `ln M` at this tilt. If a [`sketch`] (a few parts that represent all parts) is
-    /// used, this `M` is the product over the parts of the sketch.
+    /// bound on `ln M` at this tilt. A [`sketch`] is a few parts that represent all parts. If a
+    /// sketch is used, this `M` is the product over the parts of the sketch.
     others: [(f64, f64); 2],
     /// A bound on the mass with an infinite loss.
     pub(super) infinite: f64,
@@ -84,9 +84,9 @@ const SHARE: f64 = 1e-3;
 /// The maximum number of frequencies of a sum without smoothing. Smoothing is the addition of a
 /// small Gaussian release: see `Inversion::smoothed`.
 pub(super) const MOST: usize = 2048;
-/// The maximum number of frequencies of a sum without smoothing, if at least one part lists its
-/// losses (see `Tilted::listed`), and the tolerance is at least the default. If such a sum needs
-/// more frequencies, a grid is faster than the sum.
+/// The maximum number of frequencies of a sum without smoothing in a special case: at least one
+/// part lists its losses (see `Tilted::listed`), and the tolerance is at least the default. If such
+/// a sum needs more frequencies, a grid is faster than the sum.
 pub(super) const MOST_LISTED: usize = 256;
 /// The maximum number of frequencies of a smoothed sum.
 const MOST_SMOOTHED: usize = 16384;
@@ -96,8 +96,8 @@ const MOST_SMOOTHED: usize = 16384;
 const SMOOTHING: (f64, f64) = (5e-5, 2e-4);
 /// If there are at least this many parts, plans use a [`sketch`] in place of the parts.
 pub(super) const SKETCHED: usize = 64;
-/// The largest number of groups of similar parts in a sketch, and the number of parts that are
-/// outside of all groups.
+/// Two numbers for a sketch: the largest number of groups of similar parts, and the number of parts
+/// that are in no group.
 const GROUPS: (usize, usize) = (12, 3);
 
 /// Sort parts by the width of the interval of their losses. The widest interval comes first. In
@@ -200,14 +200,15 @@ impl Inversion {
     /// Make a plan, and compute the waves of the parts and of one additional Gaussian release with
     /// a small loss. Because of the additional release, the result bounds the exact value only from
     /// above. Use this function for many different losses with atoms (outputs of positive
-    /// probability), because the transforms of atoms do not decay.
+    /// probability). The reason is that the transforms of atoms do not decay.
     ///
     /// The variance of the additional loss is a share of the variance of the total loss.
     /// [`SMOOTHING`] contains this share. So the standard deviation of the total loss is multiplied
     /// by about 1 plus half of this share. Epsilon is multiplied by about the same factor. The
-    /// additional release makes all high frequencies negligible. If the losses differ, the product
-    /// of the transforms of a few parts is already negligible at most of the lower frequencies.
-    /// Where this product is negligible, the transforms of the remaining parts are not computed.
+    /// additional release makes all high frequencies negligible. If the losses differ, a few parts
+    /// are enough at most of the lower frequencies: the product of their transforms is already
+    /// negligible. Where this product is negligible, the transforms of the remaining parts are not
+    /// computed.
     pub(super) fn smoothed(
         parts: &[PairCount],
         target: Target,

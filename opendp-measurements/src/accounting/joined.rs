@@ -2,12 +2,13 @@
 //! described by the `mu` of Gaussian differential privacy. A pure loss can be converted to a `mu`.
 //!
 //! A test decides from an output which of two laws the output has. For each of the two laws, the
-//! test errs with some probability. The trade-off function of the two laws gives, for each value of
-//! the first error probability, the least second error probability of all tests. The normal shift
-//! by `mu` is the pair of the laws `N(0, 1)` and `N(mu, 1)`. Take the laws of a release on two
-//! neighbours. If their trade-off function is nowhere below the trade-off function of the normal
-//! shift, the release is `mu`-GDP: Gaussian differentially private (Dong, Roth, Su 2022). Let
-//! `T(x)` be the probability that a standard normal number is at least `x`.
+//! test errs with some probability. For each value of the first error probability, take the tests
+//! with this value, and the least second error probability of these tests. The trade-off function
+//! of the two laws maps the first value to this least value. The normal shift by `mu` is the pair
+//! of the laws `N(0, 1)` and `N(mu, 1)`. Take the laws of a release on two neighbours. If their
+//! trade-off function is nowhere below the trade-off function of the normal shift, the release is
+//! `mu`-GDP: Gaussian differentially private (Dong, Roth, Su 2022). Let `T(x)` be the probability
+//! that a standard normal number is at least `x`.
 
 use opendp_core::arith::{Directed, DirectedFloat, shown};
 use opendp_core::{Error, Result};
@@ -23,8 +24,8 @@ const INVERSE_SQRT_TWO_PI: f64 = 0.398_942_280_401_432_7;
 /// A bound on the relative error of a computed normal tail. The bound also holds for a tail that is
 /// computed as 1 minus another tail.
 const TAIL_ERROR: f64 = 2.0 * MASS_ERROR;
-/// An upper bound on a normal tail is computed in floats only if the magnitude of the argument is
-/// at most this number.
+/// The upper bound on a normal tail is computed in floats only for arguments whose magnitude is at
+/// most this number.
 const LIMIT: f64 = 37.0;
 /// Above this epsilon, `e^epsilon` can exceed all floats.
 const FAR: f64 = 700.0;
@@ -211,10 +212,11 @@ pub fn joined_mu(pure: f64, epsilon: f64, delta: f64) -> Result<f64> {
     Ok(low)
 }
 
-/// Find an epsilon at which the delta of a `pure`-DP mechanism composed with Gaussian noise of `mu`
-/// is at most the given delta. The result is an upper bound on the smallest such epsilon. This
-/// bound is close if the smallest such epsilon is at least `pure`. If the smallest such epsilon is
-/// below `pure`, the result is `pure` or 0. If no such epsilon is found, the result is infinity.
+/// Compose a `pure`-DP mechanism with Gaussian noise of `mu`. Find an epsilon at which the delta of
+/// this composition is at most the given delta. The result is an upper bound on the smallest such
+/// epsilon. This bound is close if the smallest such epsilon is at least `pure`. If the smallest
+/// such epsilon is below `pure`, the result is `pure` or 0. If no such epsilon is found, the result
+/// is infinity.
 ///
 /// # Errors
 /// The errors of [`joined_delta`].

@@ -26,8 +26,8 @@ pub(super) const ERROR: f64 = 256.0 * U;
 /// shifts together is at least `T_b(1 - T_a(x))` at `x`. To prove this, first shift only the first
 /// coordinate, and then only the second coordinate. The trade-off functions of these two steps are
 /// `T_a` and `T_b`. Group privacy gives the bound for both steps together (Dong, Roth, Su 2022, on
-/// group privacy). So the loss of both shifts together is at most the loss of the shift of one
-/// number by `a + b`.
+/// group privacy). So the loss of both shifts together is at most the loss of one number that is
+/// shifted by `a + b`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LaplacePair {
     /// The sensitivity divided by the scale of the noise.
@@ -41,8 +41,8 @@ const MOST_TILTED: f64 = 50.0;
 const SMALL: f64 = -27.0;
 
 /// Return two masses of the losses from `low` to `high`: the mass under `P`, and the mass under
-/// `Q`. At a loss `x`, the density under `P` is `e^((x - end) / 2) / 4`, and the density under `Q`
-/// is `e^-x` times the density under `P`. Laplace noise with the largest loss `end` has these
+/// `Q`. At a loss `x`, the density under `P` is `e^((x - end) / 2) / 4`. The density under `Q` is
+/// `e^-x` times the density under `P`. Laplace noise with the largest loss `end` has these
 /// densities at the losses between `-end` and `end`.
 pub(super) fn exponential(end: f64, low: f64, high: f64) -> (f64, f64) {
     if !(low < high) {
@@ -96,8 +96,8 @@ impl DominatingPair for LaplacePair {
     }
 }
 
-/// The pair for the exponential mechanism, and for every other mechanism whose losses lie in an
-/// interval of length `epsilon` (bounded range).
+/// The pair for every mechanism of bounded range: the losses of such a mechanism lie in an interval
+/// of length `epsilon`. An example is the exponential mechanism.
 ///
 /// Let `x` be from `-epsilon` to `epsilon`, `a = e^(epsilon / 2)` and `r = e^x`. The profile of
 /// each such mechanism at `x` is at most `(a - sqrt(r))^2 / (a^2 - 1)`. The worst mechanisms of
@@ -189,9 +189,9 @@ impl SampledLaplacePair {
         let blur = end * NODE_ERROR + U * (72.0 * end + 8.0);
         Atoms { atoms: atoms.map(atom_of).collected(), relative, blur }
     }
-    /// Return pairs of numbers `(c, l)` such that each `c - n l` is an upper bound on the logarithm
-    /// of the error of a rule with `n` nodes. The bounds are for the transform at a tilt, and for
-    /// all frequencies up to `highest`.
+    /// Return pairs of numbers `(c, l)`. For each pair, `c - n l` is an upper bound on the
+    /// logarithm of the error of a rule with `n` nodes. The bounds are for the transform at a tilt,
+    /// and for all frequencies up to `highest`.
     ///
     /// The continuous part of the transform is an integral over `z` from -1 to 1. Let `end` be
     /// epsilon, `x = end z` the loss without sampling, `q` the rate, `w(y) = 1 - q + q e^y`, and
@@ -271,8 +271,8 @@ impl DominatingPair for SampledLaplacePair {
         Some(Box::new(list.with_error(error(SIZES[size]))?))
     }
     fn most(&self) -> f64 {
-        // By the convexity of the exponential, the largest loss for a removed record is at least
-        // the largest loss for an added record.
+        // The exponential is convex. So the largest loss for a removed record is at least the
+        // largest loss for an added record.
         self.sampled(self.epsilon) * (1.0 + 256.0 * U)
     }
     fn reverse(&self) -> Option<Arc<dyn DominatingPair>> {
@@ -327,8 +327,8 @@ mod tests {
         }
         assert!(20 <= composed, "{composed}");
     }
-    /// The control of `a_composition_loses_no_loss_above_700`: if the loss is cut off at 700 before
-    /// the rate is taken into account, the check of that test fails.
+    /// The control of `a_composition_loses_no_loss_above_700`. Here the loss is cut off at 700
+    /// before the rate is taken into account. Then the check of that test fails.
     #[test]
     fn a_loss_that_is_cut_off_before_the_rate_is_found() {
         let rate = 1e-6;

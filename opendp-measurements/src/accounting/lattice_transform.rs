@@ -9,8 +9,8 @@ use super::transform::{Tilted, Wave};
 /// The tilted loss of discrete Laplace noise of scale `1 / a` on integers that differ by `d`.
 ///
 /// Let `M(z)` be the transform at `z`: the mean of `e^(z x)` over the losses `x` under `P`. Let
-/// `c = d a` and `w = z + 1/2`. The ends are the two centres of the noise. An output at or beyond
-/// one end has the loss `c`, and an output at or beyond the other end has the loss `-c`. The weight
+/// `c = d a` and `w = z + 1/2`. The ends are the two centres of the noise. The outputs at or beyond
+/// one end have the loss `c`. The outputs at or beyond the other end have the loss `-c`. The weight
 /// of a loss `x` is its probability times `e^(z x)`, up to a factor that is the same for all
 /// losses. Choose this factor so that the losses `c` and `-c` have the weights `e^(w c)` and
 /// `e^(-w c)`. Then a loss `x` of an output between the ends has the weight `(1 - e^-a) e^(w x)`.
@@ -122,8 +122,9 @@ impl Tilted for TiltedLattice {
             / self.total();
         Wave { re: value.re, im: value.im, error: 1.01 * error }
     }
-    /// Return a bound on the modulus of the wave. The bound does not depend on the frequency: for
-    /// losses on a lattice, the modulus of the wave is again 1 at some high frequencies.
+    /// Return a bound on the modulus of the wave. The bound does not depend on the frequency. The
+    /// reason is that the losses are on a lattice, so the modulus of the wave is again 1 at some
+    /// high frequencies.
     fn envelope(&self, _: f64) -> f64 {
         1.0 + 256.0 * U
     }

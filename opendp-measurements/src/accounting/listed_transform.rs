@@ -14,9 +14,9 @@ use crate::collected::Collected;
 /// each tilted mass, add up these relative errors. Let `e` be the largest of these sums, plus the
 /// relative rounding error of the sum of all tilted masses. All masses are positive, so the
 /// relative error of their sum is at most `e`. Each normalised mass is a tilted mass divided by
-/// this sum. So the errors of all normalised masses add up to at most `2.02 e`. A wave (the
-/// transform at a frequency `s`) errs by at most the sum of the errors of all normalised masses,
-/// plus `s b`.
+/// this sum. So the errors of all normalised masses add up to at most `2.02 e`. A wave is the
+/// transform at a frequency `s`. A wave errs by at most `s b`, plus the sum of the errors of all
+/// normalised masses.
 #[derive(Clone, Debug)]
 pub(super) struct TiltedList {
     log: f64,

@@ -5,9 +5,9 @@ use std::sync::OnceLock;
 /// A store for a value that is computed when it is first needed.
 ///
 /// No thread waits while another thread computes the value. Waiting could cause a deadlock. For
-/// example, a computation can divide its work among the workers of a pool, while these workers wait
-/// for its value. So several threads can compute the value at the same time. The first result is
-/// kept.
+/// example, a computation can divide its work among the workers of a pool. If all these workers
+/// wait for the value of this computation, no thread continues. So several threads can compute the
+/// value at the same time. The first result is kept.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Memo<T>(OnceLock<T>);
 

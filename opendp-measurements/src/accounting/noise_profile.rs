@@ -95,10 +95,11 @@ pub fn profile_of_gaussian(sensitivity: f64, scale: f64) -> Result<PrivacyProfil
 
 /// Return the profile of discrete Gaussian noise on one integer.
 ///
-/// If the sensitivity and the scale are at most 65536, and the sensitivity is below 20 times the
-/// scale, the outputs of the noise are listed. Otherwise, for scales of at least 100, profiles of
-/// continuous noise enclose this profile: see [`EnclosedPair`](super::EnclosedPair). For smaller
-/// scales, the result is the profile that follows from `rho` (the zero-concentrated loss).
+/// The outputs of the noise are listed under two conditions: the sensitivity and the scale are at
+/// most 65536, and the sensitivity is below 20 times the scale. Otherwise, for scales of at least
+/// 100, profiles of continuous noise enclose this profile: see
+/// [`EnclosedPair`](super::EnclosedPair). For smaller scales, the result is the profile that
+/// follows from `rho` (the zero-concentrated loss).
 ///
 /// # Errors
 /// The errors of [`profile_of_laplace`].
@@ -131,19 +132,19 @@ pub fn profile_of_discrete_gaussian(sensitivity: f64, scale: f64) -> Result<Priv
 /// the sensitivity is rounded down. If the sensitivity is the float nearest to the square root of
 /// an integer, this integer is used as the square. For scales of at least 100, profiles of
 /// continuous noise enclose this profile ([`EnclosedPair`](super::EnclosedPair)). For smaller
-/// scales, there is a bound for the worst of all shifts (differences between neighbours): see
-/// [`IntegerVectorPair`](super::IntegerVectorPair). This bound is used only if the sensitivity is
-/// below `sqrt(2)` times the scale, and the scale is at least 1. Also, the bound must add at most
-/// `1e-7` to delta, and at most about 2 million losses may be listed. Otherwise, the enclosure by
-/// continuous noise is used for scales of at least 20. For scales below 20, `rho` (the
-/// zero-concentrated loss) is used. If the rounded square is 1, the result is the profile of noise
-/// on one integer. Above a sensitivity of `1e100`, only `rho` is used. For squares above 1 and
-/// sensitivities up to `1e100`, an account of several releases computes two more bounds. For the
-/// first bound, all releases with discrete Gaussian noise are composed as one release with
-/// continuous noise. The first bound is tight for many releases. The account computes the second
-/// bound only if all its releases are equal and few. For this bound, the releases are composed with
-/// the worst choice of their shifts. The second bound is tight if the sensitivity is at most 1.3
-/// times the scale.
+/// scales, there is a bound for the worst of all shifts: see
+/// [`IntegerVectorPair`](super::IntegerVectorPair). A shift is the difference between the vectors
+/// of two neighbours. This bound is used only if the sensitivity is below `sqrt(2)` times the
+/// scale, and the scale is at least 1. Also, the bound must add at most `1e-7` to delta, and at
+/// most about 2 million losses may be listed. Otherwise, the enclosure by continuous noise is used
+/// for scales of at least 20. For scales below 20, `rho` (the zero-concentrated loss) is used. If
+/// the rounded square is 1, the result is the profile of noise on one integer. Above a sensitivity
+/// of `1e100`, only `rho` is used. For squares above 1 and sensitivities up to `1e100`, an account
+/// of several releases computes two more bounds. For the first bound, all releases with discrete
+/// Gaussian noise are composed as one release with continuous noise. The first bound is tight for
+/// many releases. The account computes the second bound only if all its releases are equal and few.
+/// For this bound, the releases are composed with the worst choice of their shifts. The second
+/// bound is tight if the sensitivity is at most 1.3 times the scale.
 ///
 /// # Errors
 /// The errors of [`profile_of_laplace`].

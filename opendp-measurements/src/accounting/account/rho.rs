@@ -18,8 +18,8 @@ pub(super) fn concentrated(pair: &Arc<dyn DominatingPair>, count: u64) -> Option
 
 impl Account {
     /// Add releases that are known only by a zero-concentrated loss. `rho` is the sum of their
-    /// losses. For all releases that are known only by a `rho`, the account stores one pair, with
-    /// the sum of all these `rho`.
+    /// losses. The account stores one pair for all such releases. This pair has the sum of all
+    /// their `rho`.
     pub(super) fn add_rho(&mut self, rho: f64, pair: Arc<dyn DominatingPair>, name: Arc<str>) {
         let known = |(pair, count): &PairCount| concentrated(pair, *count);
         let mut found = self.parts.iter_mut().zip(&mut self.names).enumerate();

@@ -27,10 +27,10 @@ impl Account {
         delta: f64,
         side: Side,
     ) -> Option<f64> {
-        // The first sum is planned for an estimate of epsilon: the mean of the tilted total loss at
-        // the saddle point (see `wave_plan`). This estimate is poor for very skewed losses. If the
-        // first sum is not exact enough at the resulting epsilon, a second sum is planned for this
-        // epsilon. The second sum is more exact than the first sum.
+        // The first sum is planned for an estimate of epsilon. The estimate is the mean of the
+        // tilted total loss at the saddle point (see `wave_plan`). This estimate is poor for very
+        // skewed losses. If the first sum is not exact enough at the resulting epsilon, a second
+        // sum is planned for this epsilon. The second sum is more exact than the first sum.
         let found = Cell::new(None);
         let epsilon_of = |sum: Inversion| {
             let epsilon = self.epsilon_of_waves(&sum, delta, side);
@@ -40,11 +40,11 @@ impl Account {
         let again = || self.inverted(parts, Target::Epsilon(found.get()?), side, epsilon_of);
         self.inverted(parts, Target::Delta(delta), side, epsilon_of).or_else(again)
     }
-    /// Try the sum of waves for the parts (pairs with their numbers of releases). For an upper
-    /// bound with many parts, also try the sum of waves for the smoothed parts (the parts and a
-    /// small Gaussian release). The original parts are tried first, except in two cases in which
-    /// the smoothed parts take less time. In the first case, there are very many parts. In the
-    /// second case, there are many parts, and the losses of at least one part are listed (see
+    /// Try the sum of waves for the parts (pairs with their numbers of releases). The smoothed
+    /// parts are the parts and a small Gaussian release. For an upper bound with many parts, also
+    /// try the sum of waves for the smoothed parts. The original parts are tried first, except in
+    /// two cases in which the smoothed parts take less time. In the first case, there are very many
+    /// parts. In the second case, there are many parts, and at least one part lists its losses (see
     /// `Tilted::listed`). In both cases, the tolerance must be at least the default.
     fn inverted(
         &self,
@@ -69,9 +69,9 @@ impl Account {
             _ => plain(),
         }
     }
-    /// Find the smallest epsilon at which the bound on delta is at most `delta`. Return `None` if
-    /// this epsilon is outside the window of the sum (the interval in which this search takes
-    /// place).
+    /// Find the smallest epsilon at which the bound on delta is at most `delta`. The search takes
+    /// place in the window of the sum, which is an interval. Return `None` if this epsilon is
+    /// outside the window.
     fn epsilon_of_waves(&self, sum: &Inversion, delta: f64, side: Side) -> Option<f64> {
         let bound = |epsilon: f64| match side {
             Side::Above => sum.delta_above(epsilon),
@@ -82,9 +82,9 @@ impl Account {
         let inside = (first <= 0.0 || first < epsilon) && epsilon < last;
         inside.then_some(epsilon)
     }
-    /// Enclose delta at an epsilon. Return the bounds only if they are close. The largest allowed
-    /// distance is a sum: the tolerance times the upper bound, plus the bound on the mass with an
-    /// infinite loss.
+    /// Enclose delta at an epsilon. Return the bounds only if they are close. Their largest allowed
+    /// distance is the tolerance times the upper bound, plus the bound on the mass with an infinite
+    /// loss.
     fn exact(&self, sum: &Inversion, epsilon: f64) -> Option<Certified> {
         let (lower, upper) = (sum.delta_below(epsilon), sum.delta_above(epsilon));
         (upper - lower <= self.tolerance * upper + sum.infinite)

@@ -89,8 +89,8 @@ fn a_few_pure_losses_share_epsilon_and_many_share_mu() {
 }
 #[test]
 fn amounts_add_up_to_the_budget() {
-    // Charge a tenth of the budget ten times, in three cases: for Gaussian noise, for losses with a
-    // delta, and for losses of these two kinds in alternation.
+    // Charge a tenth of the budget ten times. There are three cases: Gaussian noise, losses with a
+    // delta, and both kinds in alternation.
     let tenth = Share::Amount("0.1".parse().unwrap(), "1e-7".parse().unwrap());
     for kinds in [[Kind::Gaussian; 2], [Kind::WithDelta; 2], [Kind::WithDelta, Kind::Gaussian]] {
         let mut account = account(None);
@@ -203,8 +203,8 @@ fn shifted(mu: f64, epsilon: f64) -> f64 {
     tail(epsilon / mu - mu / 2.0) - epsilon.exp() * tail(epsilon / mu + mu / 2.0)
 }
 /// Compute the delta of two releases that an adversary chooses. The adversary first requests a
-/// release with Gaussian noise of `mu`. The adversary sees the answer and then requests a release
-/// with the loss `pure`, or with Gaussian noise whose `mu` is `more`.
+/// release with Gaussian noise of `mu`. After the answer, the adversary requests a release with the
+/// loss `pure`, or a release with Gaussian noise whose `mu` is `more`.
 fn game(mu: f64, pure: f64, more: f64) -> f64 {
     let p = 1.0 / (1.0 + (-pure).exp());
     let steps = 600;
@@ -248,9 +248,9 @@ fn an_adversary_who_changes_the_kind_in_view_of_answers_stays_within_delta() {
     }
 }
 /// Compute the delta of the releases that an adversary chooses. The adversary first requests a
-/// choice with the losses `first` and `-first`. The adversary sees the answer and then requests a
-/// release with a pure loss, a release with Gaussian noise of `mu`, or many small choices.
-/// Together, the small choices are close to Gaussian noise whose `mu` is `more`.
+/// choice with the losses `first` and `-first`. After the answer, the adversary requests a release
+/// with a pure loss, a release with Gaussian noise of `mu`, or many small choices. Together, the
+/// small choices are close to Gaussian noise whose `mu` is `more`.
 fn game_of_choices(first: f64, pure: f64, mu: f64, more: f64) -> f64 {
     let p = 1.0 / (1.0 + (-first).exp());
     let part = |mass: f64, loss: f64| {

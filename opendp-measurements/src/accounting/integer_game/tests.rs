@@ -70,8 +70,8 @@ fn ten_vectors_of_a_small_scale_cost_what_their_exact_laws_cost() {
         let found = game.epsilon(1e-6);
         // For the square 5, all shifts have the same greatest common divisor, so `shift . Y` has
         // almost the same law for all shifts. The adversary gains nothing from a choice of shifts.
-        // So the bound is closer to `largest`, the epsilon of the worst fixed shift, than for the
-        // other squares.
+        // `largest` is the epsilon of the worst fixed shift. So the bound is closer to `largest`
+        // than for the other squares.
         let share = if square == 5 { 1.001 } else { 1.002 };
         assert!(
             largest <= found * (1.0 + 1e-9) && found <= share * largest,

@@ -78,7 +78,7 @@ fn no_shift_of_a_vector_of_integers_loses_more_than_is_found_and_one_loses_as_mu
                 assert!(worst <= upper * (1.0 + 1e-9) + 1e-14, "{name}");
                 // If epsilon is a loss of the pair, delta of the pair is the largest delta of all
                 // shifts, up to the probability of a failure. Between two losses, delta of the pair
-                // is interpolated linearly, so this delta can be a little above the largest delta
+                // is interpolated linearly. So this delta can be a little above the largest delta
                 // of all shifts.
                 assert!(!listed || upper < worst * 1.06 + 2e-7, "{name}");
             }

@@ -1,5 +1,5 @@
-//! Comparison of transforms with their definition, and of sums of waves (values of transforms) with
-//! grids and exact values.
+//! Transforms are compared with their definition. Sums of waves (values of transforms) are compared
+//! with grids and exact values.
 
 use super::super::normal_mass::upper_tail;
 use super::super::{

@@ -109,9 +109,9 @@ impl WavePlan {
         let least = 1.0 / saddle.variance.sqrt();
         let sum = if saddle.tilt < least { Sum::at(parts, least)? } else { saddle };
         let tilt = sum.tilt;
-        // Errors are multiplied by the factor `M(t) e^(-t epsilon)`, where `t` is the tilt. (The
-        // proof at `Inversion` defines `M`.) `excess` is the logarithm of the quotient of this
-        // factor and delta, or 0 if this logarithm is negative.
+        // Errors are multiplied by the factor `M(t) e^(-t epsilon)`, where `t` is the tilt. The
+        // proof at `Inversion` defines `M`. Divide this factor by delta. `excess` is the logarithm
+        // of the quotient, or 0 if this logarithm is negative.
         let excess = (sum.log.0 - tilt * expected - log_delta).max(0.0);
         let needed = excess - ln(SHARE * tolerance);
         let guess = (2.0 * needed / sum.variance).sqrt();
