@@ -155,10 +155,10 @@ where
 }
 
 /// Check that a transformation of rows gives bit for bit the same result when its rows are divided
-/// into chunks. The check tries every size of the chunks. The check runs the chunks as a stream. If
-/// the transformation has partial results, the check also writes the partial result of each chunk
-/// as bytes, and reads the bytes back. Then the check merges these partial results in reverse
-/// order.
+/// into chunks. The check tries every size of the chunks. The check runs the chunks as a stream.
+/// Some transformations have partial results. For them, the check also writes the partial result of
+/// each chunk as bytes, and reads the bytes back. Then the check merges these partial results in
+/// reverse order.
 ///
 /// # Errors
 /// A description of the first input that breaks the law, or for which the transformation gives an

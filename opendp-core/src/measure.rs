@@ -37,9 +37,9 @@ pub trait Measure: Named + Clone + PartialEq + Debug + Send + Sync {
     fn read_loss(&self, loss: Self::Distance) -> Result<Self::Distance> {
         Ok(loss)
     }
-    /// Return an upper bound on the total loss of several mechanisms on the same data, where
-    /// `losses` has the loss of each mechanism. An analyst can choose each mechanism after seeing
-    /// the answers of earlier mechanisms.
+    /// Return an upper bound on the total loss of several mechanisms on the same data. `losses` has
+    /// the loss of each mechanism. An analyst can choose each mechanism after seeing the answers of
+    /// earlier mechanisms.
     ///
     /// # Errors
     /// `NotImplemented` if losses in the measure do not compose. `FailedMap` when a loss is
@@ -57,9 +57,9 @@ pub trait Measure: Named + Clone + PartialEq + Debug + Send + Sync {
     fn interaction(&self) -> Interaction {
         Interaction::Sequential
     }
-    /// Return the number of parts of a loss. Each part is a number. The losses of several
-    /// mechanisms add up separately in each part, even if an analyst chooses each mechanism after
-    /// seeing earlier answers.
+    /// Return the number of parts of a loss. Each part is a number. In each part, the losses of
+    /// several mechanisms add up separately. This also holds if an analyst sees earlier answers and
+    /// then chooses the next mechanism.
     ///
     /// A measure with parts makes a stronger claim than [`compose`](Measure::compose). In
     /// `compose`, the losses are fixed before the first answer. In a measure with parts, each loss,

@@ -155,8 +155,8 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
         self
     }
     /// State that a release consists of one release of each measurement in `members`, in this
-    /// order. So the bounds on the errors are the bounds of the first member, then the bounds of
-    /// the second member, and so on.
+    /// order. So the list of the bounds on the errors begins with the bounds of the first member,
+    /// then has the bounds of the second member, and so on.
     #[must_use]
     pub extern "C" fn with_accuracy_of<DJ: Domain, MJ: Metric, MK: Measure, TJ: Carrier>(
         mut self,

@@ -210,8 +210,7 @@ impl<D: Domain, M: Metric> Space<D, M> {
     /// # Errors
     /// `DomainMismatch` when the domains differ, and `MetricMismatch` when the metrics differ. The
     /// message contains the two different objects as JSON. `Argument` when this space states that
-    /// the second step selects the highest score, but `found` states that the lowest score is the
-    /// best.
+    /// the second step selects the highest score, but `found` states that low scores are best.
     pub fn follows(&self, found: &Space<D, M>) -> Result<()> {
         self.untyped.follows(&found.untyped)
     }

@@ -92,7 +92,7 @@ impl<DI: Domain, MI: Metric, MO: Measure> Session<DI, MI, MO> {
     /// * `BudgetExceeded` when the session does not allow the question; nothing is charged. A
     ///   question with a smaller loss can still be allowed
     /// * `Argument` when the question selects the highest score, but the input space of the session
-    ///   states that the lowest score is the best; nothing is charged
+    ///   states that low scores are best; nothing is charged
     /// * `FailedFunction` when the turn of this session has ended, and in the cases that
     ///   [`Turns::begin`] states; nothing is released
     /// * errors of the measurement, such as missing random bits; nothing is released, and the

@@ -64,8 +64,8 @@ pub trait ComposableLoss: Any + Send + Sync {
     }
 }
 
-/// The Renyi curve of a mechanism. For each order alpha > 1, the curve has a bound on the Renyi
-/// divergence of that order between the releases for two neighbours.
+/// The Renyi curve of a mechanism. For each order alpha > 1, the curve has a bound on a Renyi
+/// divergence of this order: the divergence between the releases for two neighbours.
 #[derive(Clone)]
 pub struct RenyiCurve(Curve);
 

@@ -86,9 +86,10 @@ impl Measure for ZeroConcentratedDivergence {
     fn interaction(&self) -> Interaction {
         Interaction::Concurrent
     }
-    /// Return 1: the only part is rho. At each order `alpha`, a limit on `alpha` times the sum of
-    /// the rhos is a privacy filter for Renyi divergence (Feldman, Zrnic 2021). The filter is valid
-    /// even when the mechanisms are interactive and concurrent (Haney and others 2023).
+    /// Return 1: the only part is rho. For each order `alpha`, multiply the sum of the rhos by
+    /// `alpha`. A limit on this product is a privacy filter for Renyi divergence (Feldman, Zrnic
+    /// 2021). The filter is valid even when the mechanisms are interactive and concurrent (Haney
+    /// and others 2023).
     fn parts(&self) -> Result<usize> {
         Ok(1)
     }

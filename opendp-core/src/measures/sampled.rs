@@ -11,8 +11,8 @@ use crate::{Measure, PrivacyProfile, Result, TheMeasure, named};
 /// replacement, and the sample is secret.
 ///
 /// Such losses do not compose. Two releases from the *same* sample depend on the same secret, which
-/// is the sample. So, for the population, the loss of both releases together can exceed the sum of
-/// the losses of the two single releases. First compose, in `M`, the losses of all releases from a
+/// is the sample. So the loss of both releases together, for the population, can exceed the sum of
+/// the losses of the single releases. First compose, in `M`, the losses of all releases from a
 /// sample. Then convert the total loss, only once, to a loss for the population. A loss in this
 /// measure has the same type and the same profile as a loss in `M`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -140,8 +140,8 @@ fn sizes<T: Number, Q: Number + InfCast<T>>(x: T, y: T) -> Result<[Q; 2]> {
         return Ok([Q::neg_inf_cast(difference)?, up]);
     }
     // The difference overflows the type `T`, so it is computed in `i128`. If `i128` cannot hold the
-    // difference either, the difference is computed in `Q`, after `large` is rounded down and
-    // `small` is rounded up.
+    // difference either, `large` is rounded down and `small` is rounded up, and the difference is
+    // computed in `Q`.
     let wide = || {
         let difference = large.to_i128()?.checked_sub(small.to_i128()?)?;
         let near = <Q as NumCast>::from(difference)?;

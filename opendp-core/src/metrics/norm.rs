@@ -105,8 +105,8 @@ where
     let (small, large) = if left < right { (left, right) } else { (right, left) };
     // If the type `T` can hold the difference, the computed difference is exact or rounded up. If
     // the difference overflows `T`, it is computed in `i128`. If `i128` cannot hold the difference
-    // either, the difference is computed in `Q`, after `small` is rounded down and `large` is
-    // rounded up.
+    // either, `small` is rounded down and `large` is rounded up, and the difference is computed in
+    // `Q`.
     match large.inf_sub(small) {
         Ok(difference) => Q::inf_cast(difference),
         Err(_) => wide(small, large).map_or_else(|| outward(small, large), Ok),

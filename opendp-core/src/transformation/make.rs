@@ -44,8 +44,9 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, 
     /// responsible for the claim that [`Transformation`] states.
     ///
     /// A function of the C ABI never unwinds, because a panic in it ends the process. So the
-    /// callers, which are compiled for many types, need no code that drops their values after a
-    /// panic. If a value of the arguments is dropped, its `Drop` must not panic.
+    /// callers need no code that drops their values after a panic. This saves much code, because
+    /// the callers are compiled for many types. If a value of the arguments is dropped, its `Drop`
+    /// must not panic.
     ///
     /// # Errors
     /// `MetricSpace` when `domain` and `metric` do not form a metric space, or when

@@ -84,11 +84,11 @@ impl IntegerVectorPair {
     /// *The law of `s . Y`.* Let `Y` be the noise. [`IntegerVectorPair`] defines the law of `U` at
     /// the step `g`. Claim: `s . Y` has this law, up to a factor between `1 - f` and its inverse.
     /// The proof below defines `f`. The numbers of `s` are added one after the other. Take the
-    /// numbers of `s` that are already added. Let `A` be the sum of their squares, `h` their
-    /// greatest common divisor, and `T` the sum of `s_i Y_i / h` over these numbers. Suppose that
-    /// `T` is discrete Gaussian of scale `scale sqrt(A) / h`. Let `k` be the next number, and `h'`
-    /// the greatest common divisor of `h` and `k`. Let `t` be a value of `T`, and `y` a value of
-    /// the next noise. For an integer `u`, the pairs of integers `(t, y)` with
+    /// numbers of `s` that are already added. Let `A` be the sum of their squares, and `h` their
+    /// greatest common divisor. Let `T` be the sum of `s_i Y_i / h` over these numbers. Suppose
+    /// that `T` is discrete Gaussian of scale `scale sqrt(A) / h`. Let `k` be the next number, and
+    /// `h'` the greatest common divisor of `h` and `k`. Let `t` be a value of `T`, and `y` a value
+    /// of the next noise. For an integer `u`, the pairs of integers `(t, y)` with
     /// `(h t + k y) / h' = u` lie on a line. Number these pairs by all integers `i`. Let
     /// `w = scale^2 h'^2 A / (h^2 (A + k^2))`. For some real number `c`, the logarithm of the
     /// probability of a pair is `-u^2 h'^2 / (2 scale^2 (A + k^2)) - (i - c)^2 / (2 w)`, up to a

@@ -305,8 +305,8 @@ mod tests {
     }
     /// A composition of releases reveals at least as much as each single release. So the delta of a
     /// composition is at least the delta of each single release. Here the delta of a single release
-    /// is about the rate: if the record is in the sample, the loss is far above the given epsilon.
-    /// If a distribution is too wide to compose, the account returns an error.
+    /// is about the rate. The reason is that the loss is far above the given epsilon if the record
+    /// is in the sample. If a distribution is too wide to compose, the account returns an error.
     #[test]
     fn a_composition_loses_no_loss_above_700() {
         let mut composed = 0;

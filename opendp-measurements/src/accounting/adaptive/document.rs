@@ -37,8 +37,8 @@ impl AdaptiveAccount {
     /// number, the account can admit more than the budget.
     ///
     /// # Errors
-    /// `FailedCast` when a field is wrong, or when a field other than `order`, `concentrated` and
-    /// `planned` is missing; `InvalidDistance` when delta is not below 1.
+    /// `FailedCast` when a field is wrong or missing. Only the fields `order`, `concentrated` and
+    /// `planned` may be missing. `InvalidDistance` when delta is not below 1.
     pub fn from_json(json: &Json) -> Result<Self> {
         let ways = list(json, "ways")?.iter().map(read_way).try_collected()?;
         let (epsilon, delta) = (exact(json, "epsilon")?, exact(json, "delta")?);
