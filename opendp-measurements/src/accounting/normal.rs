@@ -2,8 +2,8 @@
 //!
 //! Let `N` be a standard normal number with the density `phi`. The tail `T(x) = P[N >= x]` is
 //! computed from Mills' ratio `m(x) = T(x) / phi(x)`. Fixed-point numbers count units of `2^-bits`.
-//! An enclosure of a value is a pair of such numbers: one at most the value, and one at least the
-//! value. Each operation rounds the two ends outward.
+//! An enclosure of a value is a pair of such numbers: a lower bound and an upper bound on the
+//! value. Each operation rounds both bounds outward.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -96,8 +96,9 @@ pub(crate) fn gauss(x: &Enclosure, bits: usize) -> Enclosure {
 
 /// Enclose Mills' ratio for a narrow enclosure of `x >= 0`.
 ///
-/// Mills' ratio `m` decreases. Its slope is `x m(x) - 1`, which is at least -1. So both ends of the
-/// result follow from the value at the lower end of `x` and the width of the enclosure of `x`.
+/// Mills' ratio `m` decreases. Its slope is `x m(x) - 1`, which is at least -1. Let `lo` be the
+/// lower end of the enclosure, and `w` its width. Then `m(x)` is at most `m(lo)` and at least
+/// `m(lo) - w`.
 pub(crate) fn mills(x: &Enclosure, bits: usize) -> Enclosure {
     let ratio = mills_at(&x.lo, bits);
     Enclosure { lo: (ratio.lo - (&x.hi - &x.lo)).max(IBig::ZERO), hi: ratio.hi }
