@@ -54,9 +54,10 @@ pub fn permute_and_flip<T: Score, S: RandomSource>(
 /// Repeated choices by [`permute_and_flip`] with fresh noise would give the second and all later
 /// indices a different distribution. In this function, the candidates that are not chosen yet have
 /// smaller noisy scores than the chosen candidates. So their noise tends to be smaller than fresh
-/// noise, and the next candidate is more likely to be one with a good score. For example, take the
-/// scores 0, 0, -1 and scale 1, and let a candidate of score 0 be first. Then the other candidate
-/// of score 0 is second with probability 0.860. With fresh noise, this probability would be 0.816.
+/// noise. So the next candidate is more likely to have a good score than with fresh noise. For
+/// example, take the scores 0, 0, -1 and scale 1, and let a candidate of score 0 be first. Then the
+/// other candidate of score 0 is second with probability 0.860. With fresh noise, this probability
+/// would be 0.816.
 ///
 /// Cost: about twice the cost of one choice, if `k` is small.
 ///

@@ -58,7 +58,7 @@ use crate::{Laplace, Scale, ThresholdNumber};
 /// # Proof
 /// A key with the number 0 is dropped before any noise is drawn. So both the release and the metric
 /// treat such a key as an absent key. Let `x`, `y` be two members without such keys, at distance
-/// `(l0, l1, linf)`. Between `x` and `y`, at most `l0` numbers change, each number changes by at
+/// `(l0, l1, linf)`. Between `x` and `y`, at most `l0` numbers change. Each number changes by at
 /// most `linf`, and all changes add up to at most `l1`. If `l0`, `l1` or `linf` is 0, `x` and `y`
 /// are equal, and so are the distributions of their releases. The replacement of infinities by
 /// finite numbers does not increase any distance between members.
