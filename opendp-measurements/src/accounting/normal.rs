@@ -85,8 +85,9 @@ pub(crate) fn sqrt_two_pi(bits: usize) -> Enclosure {
 
 /// Enclose `e^(-x^2 / 2)` for a narrow enclosure of `x >= 0`.
 ///
-/// `e^(-x^2 / 2)` decreases with a slope above -1. So both ends of the result follow from the value
-/// at the lower end of `x` and the width of the enclosure of `x`.
+/// `e^(-x^2 / 2)` decreases with a slope above -1. Let `v` be the value at the lower end of the
+/// enclosure of `x`, and `w` the width of this enclosure. Then the value at `x` is at most `v` and
+/// at least `v - w`.
 pub(crate) fn gauss(x: &Enclosure, bits: usize) -> Enclosure {
     // As a fixed-point number, -x^2 / 2 has 2 * bits + 1 fraction bits.
     let (lo, hi) = fixed::exp(&-(&x.lo * &x.lo), 2 * bits + 1, bits);
@@ -96,9 +97,9 @@ pub(crate) fn gauss(x: &Enclosure, bits: usize) -> Enclosure {
 
 /// Enclose Mills' ratio for a narrow enclosure of `x >= 0`.
 ///
-/// Mills' ratio `m` decreases. Its slope is `x m(x) - 1`, which is at least -1. Let `lo` be the
-/// lower end of the enclosure, and `w` its width. Then `m(x)` is at most `m(lo)` and at least
-/// `m(lo) - w`.
+/// Mills' ratio `m` decreases. Its slope is `x m(x) - 1`, which is at least -1. Let `v` be the
+/// value at the lower end of the enclosure of `x`, and `w` the width of this enclosure. Then `m(x)`
+/// is at most `v` and at least `v - w`.
 pub(crate) fn mills(x: &Enclosure, bits: usize) -> Enclosure {
     let ratio = mills_at(&x.lo, bits);
     Enclosure { lo: (ratio.lo - (&x.hi - &x.lo)).max(IBig::ZERO), hi: ratio.hi }

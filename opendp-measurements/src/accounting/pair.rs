@@ -217,8 +217,8 @@ pub trait DominatingPair: Debug + Send + Sync {
     /// Return a pair for the same mechanism in the other direction, or `None` if the two pairs are
     /// equal.
     ///
-    /// If the mechanism is symmetric, the loss of the pair `(P, Q)` under `P` and the loss of the
-    /// reverse `(Q, P)` under `Q` have the same law.
+    /// If the mechanism is symmetric, the pair equals its reverse: the loss of the pair `(P, Q)`
+    /// under `P` has the same law as the loss of the reverse `(Q, P)` under `Q`.
     ///
     /// A composition uses either the pairs of all mechanisms, or the reverses of all mechanisms. So
     /// all pairs must be for the same direction, for example for a removed record. If a

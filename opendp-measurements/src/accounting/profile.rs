@@ -271,9 +271,9 @@ fn diluted(account: Account, profile: &PrivacyProfile, rate: f64) -> PrivacyProf
 /// added. `rate` is the probability `q` that a record is in the sample, above 0 and at most 1. Let
 /// `delta` be the curve of `profile`. One release on the sample has the curve
 /// `q delta(ln(1 + (e^epsilon - 1) / q))` (Balle, Barthe, Gaboardi 2018, Theorem 8). If the profile
-/// has one symmetric pair, a removal and an addition have separate pairs (see [`SampledPair`]), and
-/// each direction is composed separately. Otherwise both directions are composed as in
-/// [`profile_of_mixture`].
+/// has one symmetric pair, the result has one pair for a removal and one pair for an addition (see
+/// [`SampledPair`]). Each direction is composed separately. Otherwise both directions are composed
+/// as in [`profile_of_mixture`].
 ///
 /// # Errors
 /// Currently there are no errors.

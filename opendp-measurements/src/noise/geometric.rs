@@ -27,9 +27,9 @@ pub trait GeometricNumber: NoiseNumber<Laplace> + Number {
 /// in a given interval.
 ///
 /// The noise has the value `z` with a probability proportional to `exp(-|z| / scale)`. With bounds,
-/// each number is clamped to the bounds, noise is added, and the sum is clamped again. The
-/// instructions and the number of random words are then the same for all data and all noise, except
-/// with a probability below `2^-56` for each number.
+/// each number is clamped to the bounds, noise is added, and the sum is clamped again. For each
+/// number, the instructions and the number of random words are then the same for all data and all
+/// noise, except with a probability below `2^-56`.
 ///
 /// # Arguments
 /// * `input` - an integer under the absolute distance, or a vector of integers under the L1

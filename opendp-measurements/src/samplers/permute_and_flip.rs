@@ -16,8 +16,8 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// A single score is chosen without a draw.
 ///
 /// The index has the distribution of the permute-and-flip mechanism of McKenna and Sheldon (2020).
-/// That mechanism visits the candidates in random order, and accepts each visited candidate with
-/// probability `exp(-|best - score| / scale)`, where `best` is the best of all scores. The first
+/// That mechanism visits the candidates in random order. Let `best` be the best of all scores. Each
+/// visited candidate is accepted with probability `exp(-|best - score| / scale)`. The first
 /// accepted candidate is chosen. Ding et al. (2021, "The Permute-and-Flip Mechanism Is Identical to
 /// Report-Noisy-Max with Exponential Noise", arXiv:2105.07260) prove that this choice has the
 /// distribution of the maximising index.

@@ -88,9 +88,10 @@ use crate::{Laplace, Scale, ThresholdNumber};
 /// most this sum divided by the scale. The removal of keys is post-processing.
 ///
 /// *Together.* Combine each of the two events with an independent coin, so that the probability of
-/// each event becomes exactly `1 - delta`. Let `P_x` and `P_y` be the distributions of the releases
-/// on `x` and `y`. Then for every set `S` of releases, `P_x[S] <= delta + (1 - delta) P_x[S | E]`.
-/// By the bound on the loss, this sum is at most
+/// each event becomes exactly `1 - delta`. The coins do not change the distributions conditioned on
+/// the events. Let `P_x` and `P_y` be the distributions of the releases on `x` and `y`. Then for
+/// every set `S` of releases, `P_x[S] <= delta + (1 - delta) P_x[S | E]`. By the bound on the loss,
+/// this sum is at most
 /// `delta + exp(epsilon) (1 - delta) P_y[S | F] <= delta + exp(epsilon) P_y[S]`. For this kind of
 /// approximation, see Bun, Steinke 2016, Section 8. For the mechanism, see Korolova, Kenthapadi,
 /// Mishra, Ntoulas 2009, and Wilson et al. 2020.

@@ -67,8 +67,8 @@ use crate::quantile::ranks::Equal;
 ///
 /// *Range.* The changes of two scores differ by at most twice the largest change. If `a = 0`, the
 /// score is `b * #(x < c)`. If `a = b`, the score is `b * #(x > c)`. In these two cases,
-/// [`make_quantile_score_candidates`](super::make_quantile_score_candidates) has the same scores,
-/// and the proof there also holds here.
+/// [`make_quantile_score_candidates`](super::make_quantile_score_candidates) has the same scores.
+/// So the proof there also holds here.
 ///
 /// If no record is equal to a candidate, both constructors compute the same scores. So data sets
 /// without such records attain the bounds of both constructors.
