@@ -29,9 +29,8 @@ use crate::quantile::ranks::Equal;
 /// Let `n` be the number of records, and let `a / b` be the fraction that
 /// [`make_quantile_score_candidates`](super::make_quantile_score_candidates) uses for `alpha`. Let
 /// `#(x < c)` be the number of records below `c`. The numbers `#(x <= c)` and `#(x > c)` are
-/// defined in the same way. The ranks of the candidate `c` form the interval from `#(x < c)` to
-/// `#(x <= c)`. The score of `c` is the distance of this interval from the ideal rank `a n / b`,
-/// times `b`:
+/// defined in the same way. For a candidate `c`, take the interval from `#(x < c)` to `#(x <= c)`.
+/// The score of `c` is the distance of this interval from the ideal rank `a n / b`, times `b`:
 ///
 /// `max(0, b * #(x < c) - a * n, a * n - b * #(x <= c))`.
 ///
