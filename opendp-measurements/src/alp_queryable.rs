@@ -21,11 +21,11 @@ use hashes::Hashes;
 
 /// Make a measurement that releases a noisy map. The released map answers questions about any key.
 ///
-/// The mechanism is ALP, by Aumüller, Lebeda and Pagh (2021), "Differentially private sparse
-/// vectors with low error, optimal space, and fast access". No key is released. A question about a
-/// key returns an estimate of the value of this key. The estimate is usually near 0 if the map does
-/// not have the key. All answers are computed from one released table of bits, so more answers add
-/// no loss.
+/// The mechanism is ALP (Aumüller, Lebeda and Pagh 2021, "Differentially private sparse vectors
+/// with low error, optimal space, and fast access"). No key is released. A question about a key
+/// returns an estimate of the value of this key. The estimate is usually near 0 if the map does not
+/// have the key. All answers are computed from one released table of bits, so more answers add no
+/// loss.
 ///
 /// # Arguments
 /// * `input` - maps from keys to integers. A distance has three parts: the number of changed keys,
@@ -155,8 +155,8 @@ where
     PrivacyMap::new(move |(_, l1, _): &(u32, V, V)| rounded(&loss(*l1, scale)?))
         .with_exact(move |(_, l1, _)| Ok(vec![loss(*l1, scale)?]))
 }
-/// Compute the product `scale l1` without rounding, with one exception: if `l1` is an integer that
-/// equals no float, `l1` is rounded up to a float before the multiplication.
+/// Compute the product `scale l1` without rounding. There is one exception: an integer `l1` that
+/// equals no float is first rounded up to a float.
 fn loss<Q: Number>(l1: Q, scale: f64) -> Result<Exact>
 where
     f64: InfCast<Q>,

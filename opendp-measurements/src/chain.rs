@@ -25,9 +25,9 @@ use opendp_core::{
 ///
 /// # Proof
 /// Let `x`, `y` be `d_in`-close members of the first input domain. By the claim of the first step,
-/// the outputs of the first step are `map0(d_in)`-close members of the output space of the first
-/// step. This space is the input space of the second step. By the claim of the second step, the
-/// results of the second step are `map1(map0(d_in))`-close members of the output space.
+/// its outputs are `map0(d_in)`-close members of its output space. This space is the input space of
+/// the second step. By the claim of the second step, the results of the second step are
+/// `map1(map0(d_in))`-close members of the output space.
 ///
 /// # Errors
 /// `DomainMismatch` or `MetricMismatch` when the output space of the first step is not the input

@@ -22,8 +22,8 @@ pub use path::PathMetric;
 ///
 /// The maps of most measurements accept any distance, and are tighter than the bound of this
 /// constructor. Use this constructor if the map of a measurement accepts only small distances. For
-/// example, the loss of a user-defined measurement, or of a measurement on a secret sample, can be
-/// known only for data that differ by one or a few records.
+/// example, the loss of a user-defined measurement can be known only for data that differ by one
+/// record. The same is possible for a measurement on a secret sample.
 ///
 /// # Arguments
 /// * `measurement` - the measurement
@@ -39,11 +39,12 @@ pub use path::PathMetric;
 /// The release and the measure do not change.
 ///
 /// # Map
-/// A change of one record has length 1, with one exception. If the number of records is public, and
-/// the metric counts added and removed records, a change replaces one record and has length 2. Let
-/// `n` be the number of changes that `d_in` allows, and `k` the smaller of `size` and `n`, but at
-/// least 1. A step consists of `n / size` changes, rounded up to a whole number. Let the loss of a
-/// step be the loss of the measurement at the length of a step. The loss at `d_in`, rounded up, is
+/// A change of one record has length 1, with one exception. Suppose that the number of records is
+/// public, and that the metric counts added and removed records. Then a change replaces one record
+/// and has length 2. Let `n` be the number of changes that `d_in` allows, and `k` the smaller of
+/// `size` and `n`, but at least 1. A step consists of `n / size` changes, rounded up to a whole
+/// number. Let the loss of a step be the loss of the measurement at the length of a step. The loss
+/// at `d_in`, rounded up, is
 ///
 /// | measure | loss of a step | loss of `k` steps |
 /// |---|---|---|
@@ -53,17 +54,17 @@ pub use path::PathMetric;
 /// | `RenyiDivergence` | `r(a)` at the order `a` | the sum over `i < k` of `k a / (k a - i) r(k a - i)` |
 /// | `SmoothedMaxDivergence` | `delta(epsilon)` | the least sum over `i` of `e^(epsilon_1 + ... + epsilon_(i - 1)) delta(epsilon_i)` that is found, where `epsilon_1 + ... + epsilon_k <= epsilon` |
 ///
-/// In the first three measures of the table, an exact loss of a step gives an exact `epsilon` or
-/// `rho` of the result. The `delta` of the result is rounded up if `k` exceeds 1. In Renyi
-/// divergence, the curve `r` is evaluated at most 1024 times for each order of the result. If `k`
-/// exceeds 1024, the orders `k a - i` are divided into at most 1024 blocks of neighbouring orders.
-/// All orders of a block are then rounded up to the largest order of the block. A [`Sampled`] loss
-/// is the loss of a mechanism on populations, and grows in the same way as a loss in the inner
-/// measure. All parts of the grown [`Sampled`] loss are rounded up.
+/// In the first three measures of the table, the `epsilon` or `rho` of the result is exact if the
+/// loss of a step is known exactly. The `delta` of the result is rounded up if `k` exceeds 1. In
+/// Renyi divergence, the curve `r` is evaluated at most 1024 times for each order of the result. If
+/// `k` exceeds 1024, the orders `k a - i` are divided into at most 1024 blocks of neighbouring
+/// orders. All orders of a block are then rounded up to the largest order of the block. A
+/// [`Sampled`] loss is the loss of a mechanism on populations, and grows in the same way as a loss
+/// in the inner measure. All parts of the grown [`Sampled`] loss are rounded up.
 ///
 /// # Proof
 /// Let `x`, `y` be `d_in`-close. By the claim of [`PathMetric`], there are members
-/// `x = z_0, ..., z_k = y`, and the distance between consecutive members is at most the length of a
+/// `x = z_0, ..., z_k = y`. The distance between consecutive members is at most the length of a
 /// step. Let `P_i` be the law of the release on `z_i`, and `S` an event. The loss of a step is a
 /// bound in both directions of the step. So the bounds below also hold in both directions of the
 /// path.

@@ -38,7 +38,7 @@ use crate::{Scale, make_noisy_max};
 /// is true.
 ///
 /// # Errors
-/// The errors of [`make_noisy_max`], with one difference. When `optimize` is "max", but the space
+/// The errors of [`make_noisy_max`], with one difference. If `optimize` is "max", and the space
 /// states that the lowest score is the best, the error `Argument` names the argument `optimize`.
 ///
 /// # Example

@@ -53,8 +53,8 @@ pub(crate) fn check_best<D, M>(
         Optimize::Max if input.lowest_is_best() => Err(no_best(argument, right)),
         Optimize::Max => Ok(input.with_highest_best()),
         // The caller can pass the input space of another step. If that step selects the highest
-        // score, the input space of that step states that the highest score is selected. The new
-        // step selects the lowest score, so replace this statement.
+        // score, its input space states this selection. The new step selects the lowest score, so
+        // replace this statement.
         Optimize::Min if input.selects_highest() => Ok(input.with_lowest_best()),
         Optimize::Min => Ok(input),
     }

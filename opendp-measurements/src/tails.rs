@@ -201,8 +201,8 @@ pub fn discrete_gaussian_tail(scale: Scale, t: f64) -> Result<f64> {
 
 /// Return the bound on a tail if `t` or the scale is extreme, and `None` otherwise. If `t` is not
 /// finite, return an error. If `t` is below 0, the bound is 1. If the scale is 0, the bound is 1
-/// for `t = 0`, and 0 for `t > 0`. If the ratio of `t` to the scale is at least `end`, the tail is
-/// below all positive floats, and the bound is the least positive float.
+/// for `t = 0`, and 0 for `t > 0`. If `t` divided by the scale is at least `end`, the tail is below
+/// all positive floats. Then the bound is the least positive float.
 fn at_ends(scale: Scale, t: f64, end: f64) -> Result<Option<f64>> {
     if !t.is_finite() {
         let reason = format!("t: expected a finite number, found {}", shown(t));
@@ -276,8 +276,8 @@ fn divisor(x: UBig) -> UBig {
     ratio
 }
 
-/// Compute a lower bound on `W`, the sum of the weights `exp(-z^2 / (2 s^2))` of all integers `z`,
-/// in units of `2^-BITS`, for `s <= SUMMED`.
+/// Compute a lower bound on `W` in units of `2^-BITS`, for `s <= SUMMED`. Here `W` is the sum of
+/// the weights `exp(-z^2 / (2 s^2))` of all integers `z`.
 fn all_weights(s: f64) -> UBig {
     if 4.0 <= s {
         // The lower bound on `W` is s sqrt(2 pi). DENSITY + 1 is above 2^BITS / sqrt(2 pi), so the

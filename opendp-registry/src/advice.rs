@@ -36,9 +36,9 @@ const OF_DATA: [&str; 4] =
 /// Write a message for a space that a constructor does not take. The constructor may take a space
 /// that differs from the given space only in the atomic types. In this case, the message states the
 /// given atomic types, and the atomic types that the constructor takes. Otherwise, the message
-/// states up to three of the spaces that the constructor takes, with `T` in place of each atomic
-/// type. The message can end with advice. Return `None` if the argument is not a space, or if no
-/// expected type is a space.
+/// states up to three of the spaces that the constructor takes. In these spaces, `T` stands for
+/// each atomic type. The message can end with advice. Return `None` if the argument is not a space,
+/// or if no expected type is a space.
 pub(crate) fn of_space(name: &str, found: &Arg, expected: &[&TypeName]) -> Option<String> {
     let (domain, metric) = match found {
         Arg::Space(space) => (space.domain().inner_type(), space.metric().inner_type()),

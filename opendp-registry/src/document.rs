@@ -28,7 +28,7 @@ const VERSION: u64 = 1;
 /// The native form has a space and a chain of links. A link is the name of a constructor, with or
 /// without `make_`, and the arguments of this constructor. At the first link, the current space is
 /// the space of the document. At each later link, the current space is the output space of the
-/// previous link. If the constructor has a parameter `input` and the link does not state an input
+/// previous link. If the link of a constructor with a parameter `input` does not state an input
 /// space, the current space becomes the argument `input`. An argument can contain three special
 /// forms. The form `{"constructor": NAME, "types": {...}, "args": {...}}` is one call of a
 /// constructor. The form `{"chain": [...]}` is a chain that starts from the current space. The form

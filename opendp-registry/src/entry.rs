@@ -239,9 +239,9 @@ impl fmt::Debug for Entry {
 /// ```
 pub struct Addition(Entry);
 impl Addition {
-    /// Begin to describe a constructor. The arguments are the name of the constructor, the package
-    /// that is responsible for it, the kind of the constructed object, and the type name of this
-    /// object.
+    /// Begin to describe a constructor. The first two arguments are the name of the constructor and
+    /// the package that is responsible for the constructor. The last two arguments are the kind and
+    /// the type name of the constructed object.
     pub fn new(
         name: impl Into<Cow<'static, str>>,
         package: impl Into<Cow<'static, str>>,

@@ -204,10 +204,10 @@ impl Registry {
     /// do not fit an argument are excluded. If several signatures remain, type parameters take
     /// their defaults. If the remaining signatures read some JSON as different types, each of these
     /// signatures tries to decode this JSON. The signatures that can decode the JSON are preferred.
-    /// If several signatures still remain, and each has one type parameter, the preferred types are
-    /// `i32`, `i64`, `f64`, `bool` and `String`, in this order. If a number has a point or an
-    /// exponent, `f64` is preferred over all other types. JSON with the same type in all signatures
-    /// has no effect on the choice.
+    /// If several signatures with one type parameter still remain, the preferred types are `i32`,
+    /// `i64`, `f64`, `bool` and `String`, in this order. If a number has a point or an exponent,
+    /// `f64` is preferred over all other types. JSON with the same type in all signatures has no
+    /// effect on the choice.
     ///
     /// # Errors
     /// `TypeParse` when the request is not a name with types. `NotFound` with the nearest names.

@@ -10,8 +10,7 @@ use serde_json::Value as Json;
 use crate::{Document, Registry};
 
 impl Document {
-    /// Find the boundary value of a parameter: the value next to the boundary at which the map
-    /// still meets a bound.
+    /// Find the boundary value of a parameter: the last value at which the map still meets a bound.
     ///
     /// The inequality `map(d_in) <= d_out` holds for the values of the parameter on one side of a
     /// boundary. The result is the value on this side that is nearest to the boundary. For example,
@@ -20,13 +19,13 @@ impl Document {
     /// whole numbers, the search uses only whole numbers.
     ///
     /// The search leaves out the values at which the document cannot be built. So the result is
-    /// next to a value that does not meet the bound. There is one exception: if the bound is met at
-    /// all values at which the document can be built, the result is the end of the range of these
-    /// values at which the loss is larger.
+    /// next to a value that does not meet the bound. There is one exception: the bound can be met
+    /// at every value at which the document can be built. Then the result is one end of the range
+    /// of these values: the end with the larger loss.
     ///
     /// The search tries values of every magnitude, but not every value. The search finds the
-    /// boundary under three conditions: there is only one boundary, the document can be built at
-    /// one of the tried values, and the values at which the document can be built have no gap.
+    /// boundary under three conditions. There is only one boundary. The document can be built at
+    /// one of the tried values. The values at which the document can be built have no gap.
     /// Otherwise, the search may find no value although one exists.
     ///
     /// The bound `d_out` is read as the exact decimal number in the JSON. This number is compared
@@ -37,9 +36,9 @@ impl Document {
     /// `Argument` when the document has no parameter with this name, or has another parameter
     /// without a value. An error when `d_in` or `d_out` is not a valid distance, or when no
     /// neighbours exist at the distance `d_in`. `Search` when no value was found that meets the
-    /// bound. `Search` also when every value meets the bound, if the loss is the same at both ends
-    /// of the range, or if one of the values means no noise. The error of the document when the
-    /// document cannot be built at any value that was tried.
+    /// bound. `Search` also when every value meets the bound, and one of two conditions holds: the
+    /// loss is the same at both ends of the range, or one of the values means no noise. The error
+    /// of the document when the document cannot be built at any value that was tried.
     pub fn solve(
         &self,
         registry: &Registry,
@@ -198,8 +197,8 @@ fn is_at_most_zero(part: &Json) -> bool {
     let text = number.to_string();
     text.starts_with('-') || text.parse().is_ok_and(|x: Exact| x.is_zero())
 }
-/// Return whether a map meets a bound. Compare the loss with the bound as floats. If the map has an
-/// exact loss, also compare the exact loss with the exact bound, because budgets add exact numbers.
+/// Return whether a map meets a bound. Compare the loss with the bound as floats. Budgets add exact
+/// numbers. So if the map has an exact loss, also compare this loss with the exact bound.
 fn meets(made: &Constructed, d_in: &Json, d_out: &Json) -> Result<bool> {
     let Constructed::Measurement(measurement) = made else { return made.check(d_in, d_out) };
     if !made.check(d_in, d_out)? {

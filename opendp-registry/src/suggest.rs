@@ -108,10 +108,10 @@ pub struct Suggestion {
 /// - If the goal has no condition `about`, constructors that return an error for the space of the
 ///   data are listed.
 /// - If the goal has the condition `about`, constructors for which the condition holds are listed.
-///   If the search suggests no chain, the constructors that could add noise at the end of a chain
-///   are listed too, if the condition holds for a link of this chain.
-/// - If the error of a listed constructor names another constructor that the search could not use,
-///   this other constructor is listed too.
+///   If the search suggests no chain, some constructors that add noise are listed too: those that
+///   could extend a chain with a link for which the condition holds.
+/// - The error of a listed constructor can name another constructor that the search could not use.
+///   Then this other constructor is listed too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Obstacle {
     /// The constructor.
@@ -149,8 +149,8 @@ impl Registry {
     ///
     /// Every suggestion was built, and its loss was checked. If a chain has noise, a search finds
     /// the parameter of the noise. The search uses constructors without a stated proof only if the
-    /// goal allows them. The search does not use older names. By default, the search never turns
-    /// rows of floats into rows of another type, or rows of texts into rows of integers. There are
+    /// goal allows them. The search does not use older names. By default, the search never converts
+    /// rows of floats to a type that is not a float type, or rows of texts to integers. There are
     /// two exceptions: constructors for which the condition `about` of the goal holds, and
     /// constructors with a fact for one of their arguments, such as `cast_default.TOA`. If several
     /// chains of transformations compute the same statistic, the search continues only with the

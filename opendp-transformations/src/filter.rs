@@ -39,8 +39,9 @@ pub use filter_values::make_filter_values;
 ///
 /// # Proof
 /// The decision to keep a record depends only on that record. Suppose that a record is added,
-/// inserted, removed or deleted in the input. Then either the output does not change, or the same
-/// change happens to one record of the output, at the corresponding place.
+/// inserted, removed or deleted in the input. If the condition does not hold for this record, the
+/// output does not change. Otherwise, the same change happens to one record of the output, at the
+/// corresponding place.
 ///
 /// # Errors
 /// `MetricSpace` when the metric requires a known size.

@@ -21,8 +21,8 @@
 //!   [`make_count_by_categories`].
 //! - Sums and means, which do not depend on the order of the rows or on their division into chunks:
 //!   [`make_sum`], [`make_mean`].
-//! - Measures of spread, which also do not depend on the order of the rows or on their division
-//!   into chunks: [`make_variance`], [`make_sum_of_squared_deviations`], [`make_covariance`].
+//! - Measures of spread, with the same property: [`make_variance`],
+//!   [`make_sum_of_squared_deviations`], [`make_covariance`].
 //! - Trees of counts: [`make_b_ary_tree`], [`choose_branching_factor`].
 //! - Post-processing of a released tree: [`make_consistent_b_ary_tree`], [`make_cdf`],
 //!   [`make_quantiles_from_counts`].

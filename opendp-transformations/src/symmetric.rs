@@ -48,8 +48,8 @@ pub(crate) fn to_symmetric<M: DatasetMetric>(metric: &M) -> StabilityMap<M, Symm
     StabilityMap::new(move |d_in: &u32| metric.to_symmetric(*d_in))
 }
 
-/// Build the map of a function whose output changes by at most one for each record that is added or
-/// removed. The map converts `d_in` to a symmetric distance, and then to the type of the output
+/// Build the map of a function. Each added or removed record changes the output of the function by
+/// at most one. The map converts `d_in` to a symmetric distance, and then to the type of the output
 /// distance, rounded up.
 pub(crate) fn one_each<M: DatasetMetric, MO: Metric>(metric: &M) -> StabilityMap<M, MO>
 where
@@ -105,16 +105,16 @@ pub(crate) extern "C" fn one_in_one<M: DatasetMetric, T: Tally>(
         Ok((total, as_count(total)?, as_count(largest)?))
     })
 }
-/// Return the output space and the map of a count that changes by at most one for each record that
-/// is added or removed. The map does not depend on the number of records.
+/// Return the output space and the map of a count. Each added or removed record changes the count
+/// by at most one. The map does not depend on the number of records.
 pub(crate) fn count<M: DatasetMetric, TO: Tally>(
     _: Option<usize>,
     metric: &M,
 ) -> Result<(Number<TO>, StabilityMap<M, AbsoluteDistance<TO>>)> {
     sized_count(None, metric)
 }
-/// Return the output space and the map of a count that changes by at most one for each record that
-/// is added, removed, or replaced by another record.
+/// Return the output space and the map of a count. Each added, removed or replaced record changes
+/// the count by at most one.
 pub(crate) fn sized_count<M: DatasetMetric, TO: Tally>(
     size: Option<usize>,
     metric: &M,

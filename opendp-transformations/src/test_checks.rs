@@ -104,9 +104,9 @@ pub(crate) fn orders<T: Clone>(items: &[T]) -> Vec<Vec<T>> {
 /// outputs are equally likely.
 ///
 /// Repeat each of the two lists of outputs until both lists have the same length. Match each item
-/// of the first repeated list with an item of the second, so that the distance within each pair is
-/// at most the value of the map. The joint distribution exists if and only if all items can be
-/// matched in this way.
+/// of the first repeated list with an item of the second. The distance within each pair must be at
+/// most the value of the map. The joint distribution exists if and only if all items can be matched
+/// in this way.
 pub(crate) fn couples<DI, MI, DO, MO>(
     transformation: &Transformation<DI, MI, DO, MO>,
     data: &[DI::Carrier],

@@ -2,8 +2,8 @@
 //!
 //! Let `N` be a standard normal number with the density `phi`. The tail `T(x) = P[N >= x]` is
 //! computed from Mills' ratio `m(x) = T(x) / phi(x)`. Fixed-point numbers count units of `2^-bits`.
-//! An enclosure of a value is a pair of such numbers: one at most the value, and one at least the
-//! value. Each operation rounds the two ends outward.
+//! An enclosure of a value is a pair of such numbers: a lower bound and an upper bound on the
+//! value. Each operation rounds both bounds outward.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -85,8 +85,9 @@ pub(crate) fn sqrt_two_pi(bits: usize) -> Enclosure {
 
 /// Enclose `e^(-x^2 / 2)` for a narrow enclosure of `x >= 0`.
 ///
-/// `e^(-x^2 / 2)` decreases with a slope above -1. So both ends of the result follow from the value
-/// at the lower end of `x` and the width of the enclosure of `x`.
+/// `e^(-x^2 / 2)` decreases with a slope above -1. Let `v` be the value at the lower end of the
+/// enclosure of `x`, and `w` the width of this enclosure. Then the value at `x` is at most `v` and
+/// at least `v - w`.
 pub(crate) fn gauss(x: &Enclosure, bits: usize) -> Enclosure {
     // As a fixed-point number, -x^2 / 2 has 2 * bits + 1 fraction bits.
     let (lo, hi) = fixed::exp(&-(&x.lo * &x.lo), 2 * bits + 1, bits);
@@ -96,8 +97,9 @@ pub(crate) fn gauss(x: &Enclosure, bits: usize) -> Enclosure {
 
 /// Enclose Mills' ratio for a narrow enclosure of `x >= 0`.
 ///
-/// Mills' ratio `m` decreases. Its slope is `x m(x) - 1`, which is at least -1. So both ends of the
-/// result follow from the value at the lower end of `x` and the width of the enclosure of `x`.
+/// Mills' ratio `m` decreases. Its slope is `x m(x) - 1`, which is at least -1. Let `v` be the
+/// value at the lower end of the enclosure of `x`, and `w` the width of this enclosure. Then `m(x)`
+/// is at most `v` and at least `v - w`.
 pub(crate) fn mills(x: &Enclosure, bits: usize) -> Enclosure {
     let ratio = mills_at(&x.lo, bits);
     Enclosure { lo: (ratio.lo - (&x.hi - &x.lo)).max(IBig::ZERO), hi: ratio.hi }

@@ -88,8 +88,10 @@ pub(crate) fn tail(x: f64) -> f64 {
 ///
 /// Let `c` be the centre, `w` the width, `phi` the density and `He_n` the Hermite polynomial of
 /// degree `n`. The mass is `phi(c) w sum_m He_(2m)(c) (w / 2)^(2m) / (2m + 1)!`, with `m` from 0
-/// on. If `max(1, |c|) w <= 1 / 8`, the interval is narrow, and the series is used. Then the terms
-/// after the fifth term add up to less than `2 u` times the mass, where `u` is the unit roundoff.
+/// on. If `max(1, |c|) w <= 1 / 8`, the interval is narrow, and the code adds up the first five
+/// terms of the series. The other terms add up to less than `2 u` times the mass, where `u` is the
+/// unit roundoff.
+///
 /// For a wider interval without the number 0, the mass is the difference of two tails. The ratio
 /// `r` of the smaller tail and the larger tail is at most `e^(-1/11)`. So the relative error of the
 /// difference is at most `(1 + r) / (1 - r) < 23` times the relative error of the tails.

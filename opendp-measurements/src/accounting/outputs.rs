@@ -78,7 +78,8 @@ impl Outputs {
         let upper = self.smallest(|epsilon| self.delta(epsilon).upper <= delta);
         let lower = self.smallest(|epsilon| self.delta(epsilon).lower <= delta);
         // At the epsilon `upper`, the upper bound on delta is at most `delta`. The lower end of the
-        // result is the largest epsilon at which the lower bound on delta is above `delta`, or 0.
+        // result is the largest epsilon at which the lower bound on delta is above `delta`. If
+        // there is no such epsilon, the lower end is 0.
         Certified { lower: lower.next_down().max(0.0).min(upper), upper }
     }
     /// Find by bisection the smallest epsilon that satisfies a condition. All larger epsilons must

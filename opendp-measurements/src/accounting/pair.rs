@@ -124,11 +124,11 @@ impl fmt::Debug for Inner<'_> {
 
 /// A pair of distributions `(P, Q)` that dominates a mechanism in one direction.
 ///
-/// Let `M(x)` be the law of the release on the data set `x`. For all neighbours `x`, `y` in this
-/// direction and all `epsilon` of any sign,
-/// `sup_S M(x)(S) - e^epsilon M(y)(S) <= sup_S P(S) - e^epsilon Q(S)`, where `sup_S` is the
-/// supremum over all events `S`. Now compose several mechanisms adaptively, each with its own pair.
-/// The product of these pairs dominates the composition (Zhu, Dong, Wang 2022, Theorem 10).
+/// Let `M(x)` be the law of the release on the data set `x`. Let `sup_S` be the supremum over all
+/// events `S`. For all neighbours `x`, `y` in this direction and all `epsilon` of any sign,
+/// `sup_S M(x)(S) - e^epsilon M(y)(S) <= sup_S P(S) - e^epsilon Q(S)`. Now compose several
+/// mechanisms adaptively, each with its own pair. The product of these pairs dominates the
+/// composition (Zhu, Dong, Wang 2022, Theorem 10).
 ///
 /// Two pairs with the same `Debug` text are treated as equal, unless the text is empty.
 pub trait DominatingPair: Debug + Send + Sync {
@@ -141,8 +141,8 @@ pub trait DominatingPair: Debug + Send + Sync {
     fn range(&self, tail: f64) -> (f64, f64);
     /// Put the outputs of the pair into the buckets of a grid.
     fn buckets(&self, grid: &Grid) -> Buckets;
-    /// Return a step such that the losses of all atoms (losses of positive probability) are
-    /// multiples of this step. Return `None` if the pair has no atoms, or if no such step is known.
+    /// Return a number such that all atoms are multiples of this number. An atom is a loss with
+    /// positive probability. Return `None` if the pair has no atoms, or if no such number is known.
     fn unit(&self) -> Option<f64> {
         None
     }
@@ -208,18 +208,17 @@ pub trait DominatingPair: Debug + Send + Sync {
     /// If `P` and `Q` are two shifts of the same noise, return this noise and the distance between
     /// the two shifts.
     ///
-    /// For example, take two pairs of shifts of the same noise: one for an added record, and one
-    /// for a replaced record. A [`ReplacedPair`](super::ReplacedPair) can be made from these two
-    /// pairs. The `ReplacedPair` is the pair of the mechanism on a Poisson sample, for a replaced
-    /// record.
+    /// A [`ReplacedPair`](super::ReplacedPair) is made from two such pairs with the same noise: one
+    /// for an added record, and one for a replaced record. The `ReplacedPair` is the pair of the
+    /// mechanism on a Poisson sample, for a replaced record.
     fn shift(&self) -> Option<(LogConcaveNoise, f64)> {
         None
     }
     /// Return a pair for the same mechanism in the other direction, or `None` if the two pairs are
     /// equal.
     ///
-    /// If the mechanism is symmetric, the loss of the pair `(P, Q)` under `P` and the loss of the
-    /// reverse `(Q, P)` under `Q` have the same law.
+    /// If the mechanism is symmetric, the pair equals its reverse: the loss of the pair `(P, Q)`
+    /// under `P` has the same law as the loss of the reverse `(Q, P)` under `Q`.
     ///
     /// A composition uses either the pairs of all mechanisms, or the reverses of all mechanisms. So
     /// all pairs must be for the same direction, for example for a removed record. If a

@@ -197,7 +197,7 @@ impl Plan {
         let least = least.max(reaches().sum::<f64>() / MOST_BUCKETS);
         let mut step = (width / length as f64).max(fine / 64.0).max(least);
         // The mass of an atom at an edge of the grid stays at this edge. So if the losses of all
-        // atoms are multiples of one unit, choose a grid whose edges contain these losses.
+        // atoms are multiples of one unit, choose a grid with an edge at each of these losses.
         let units: Vec<f64> = parts.iter().filter_map(|(pair, _)| pair.unit()).collected();
         let unit = units.iter().copied().fold(f64::INFINITY, f64::min);
         let multiple = |other: &f64| (other / unit - (other / unit).round()).abs() < 1e-12;

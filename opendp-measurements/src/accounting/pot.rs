@@ -7,9 +7,9 @@ use super::adaptive::AdaptiveLoss;
 /// A filter with two limits: one for the sum of the pure losses, and one for the sum of the `mu^2`
 /// of Gaussian noise. Here `mu` is the parameter of Gaussian differential privacy, and `rho` is the
 /// parameter of zero-concentrated differential privacy. A concentrated filter has only one limit: a
-/// limit for the sum of the `2 rho` of all losses. A concentrated filter with an order is a Renyi
-/// filter. A Renyi filter also has only one limit: a limit for the sum of the Renyi divergences of
-/// all losses, at this order.
+/// limit for the sum of the `2 rho` of all losses. A Renyi filter is a concentrated filter with an
+/// order `a`. For each loss, take `2 / a` times the Renyi divergence of this order. The only limit
+/// of a Renyi filter is for the sum of these numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pot {
     /// The limit for the sum of the pure losses.
@@ -24,10 +24,10 @@ pub(super) struct Pot {
     /// Whether the filter charges the epsilon of every release. If so, the filter also charges the
     /// delta of each release with a `mu^2`.
     pub(super) simple: bool,
-    /// Whether this is a concentrated filter. Such a filter charges twice the `rho` of each loss,
-    /// or, if it has an order, the amount that `order` describes. Then `squares_spent` is the sum
-    /// of these charges, and `squares` is the limit for this sum. For Gaussian noise, `2 rho` is
-    /// `mu^2`.
+    /// Whether this is a concentrated filter. A concentrated filter without an order charges twice
+    /// the `rho` of each loss. The field `order` states the charge of a filter with an order. In
+    /// both cases, `squares_spent` is the sum of the charges, and `squares` is the limit for this
+    /// sum. For Gaussian noise, `2 rho` is `mu^2`.
     pub(super) concentrated: bool,
     /// The order `a` of a Renyi filter. The filter charges `2 / a` times the divergence of this
     /// order, instead of `2 rho`. For Gaussian noise, this charge is also `mu^2`. A concentrated

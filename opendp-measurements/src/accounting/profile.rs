@@ -38,9 +38,11 @@ impl ComposableLoss for Account {
     /// profiles, the result is the smaller of two bounds: the bound of the joined account, and the
     /// bound of basic composition.
     fn compose(&self, profiles: &[PrivacyProfile]) -> Result<PrivacyProfile> {
-        // `known` joins the accounts in which no pair is given only by a curve, and `exact`
-        // contains the profiles of these accounts. `curves` joins all other accounts and curves,
-        // and `members` contains their profiles.
+        // `known` joins the accounts in which no pair is given only by a curve. `exact` contains
+        // the profiles of these accounts. `curves` joins all other accounts and curves, and
+        // `members` contains their profiles. If only a `rho` or only Renyi bounds are known for
+        // some accounts, one pair replaces all these accounts. `curves` contains this pair, and
+        // `members` contains its profile.
         let (mut known, mut curves) = (Account::new(), Account::new());
         let (mut members, mut exact) = (Vec::new(), Vec::new());
         let (mut rho, mut renyi, mut kinds) = (0.0f64, Vec::new(), HashMap::new());
@@ -244,8 +246,7 @@ fn diluted(account: Account, profile: &PrivacyProfile, rate: f64) -> PrivacyProf
     let (whole, inverse) = (profile.clone(), profile.clone());
     let delta = move |epsilon: f64| {
         // If the argument of the profile overflows, use epsilon as the argument. The bound is still
-        // valid: epsilon is smaller than the exact argument, and the profile is at least as large
-        // at a smaller argument.
+        // valid, because epsilon is smaller than the exact argument, and a profile never increases.
         let larger = epsilon
             .neg_inf_exp_m1()
             .and_then(|more| more.neg_inf_div(rate)?.neg_inf_ln_1p())
@@ -270,9 +271,9 @@ fn diluted(account: Account, profile: &PrivacyProfile, rate: f64) -> PrivacyProf
 /// added. `rate` is the probability `q` that a record is in the sample, above 0 and at most 1. Let
 /// `delta` be the curve of `profile`. One release on the sample has the curve
 /// `q delta(ln(1 + (e^epsilon - 1) / q))` (Balle, Barthe, Gaboardi 2018, Theorem 8). If the profile
-/// has one symmetric pair, a removal and an addition have separate pairs (see [`SampledPair`]), and
-/// each direction is composed separately. Otherwise both directions are composed as in
-/// [`profile_of_mixture`].
+/// has one symmetric pair, the result has one pair for a removal and one pair for an addition (see
+/// [`SampledPair`]). Each direction is composed separately. Otherwise both directions are composed
+/// as in [`profile_of_mixture`].
 ///
 /// # Errors
 /// Currently there are no errors.
@@ -354,9 +355,8 @@ pub fn profile_of_renyi(curve: RenyiCurve) -> Result<PrivacyProfile> {
 /// below epsilon, the profile is `1 - (1 - delta)(1 + e^x) / (1 + e^epsilon)`. For `x` from epsilon
 /// on, the profile is delta.
 ///
-/// This is the profile of a randomized response that is (epsilon, delta)-differentially private and
-/// dominates all such mechanisms (Kairouz, Oh, Viswanath 2015). So no smaller profile bounds all
-/// such mechanisms.
+/// One such mechanism, a randomized response, dominates all others (Kairouz, Oh, Viswanath 2015).
+/// The result is the profile of this mechanism. So no smaller profile bounds all such mechanisms.
 ///
 /// # Errors
 /// `InvalidDistance` when epsilon is negative or NaN, or delta is not from 0 to 1.

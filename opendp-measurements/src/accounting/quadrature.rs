@@ -80,9 +80,9 @@ mod tests {
                 let exact = if power % 2 == 0 { 2.0 / (f64::from(power) + 1.0) } else { 0.0 };
                 assert!((found - exact).abs() < 1e-12, "{size} {power}: {found}");
             }
-            // The control: the rule with 16 nodes is not exact for the power 16. A rule with `n`
-            // nodes is also not exact for the power `n`, but for larger `n` the error is too small
-            // for this check.
+            // The control: the rule with 16 nodes is not exact for the power 16. For larger `n`,
+            // the rule with `n` nodes is also not exact for the power `n`, but its error is too
+            // small for this check.
             let power = *size as i32;
             let found: f64 = rule.nodes.iter().map(|(x, w)| w * x.powi(power)).sum();
             let off = found - 2.0 / (f64::from(power) + 1.0);

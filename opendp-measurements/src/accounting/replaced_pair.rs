@@ -40,14 +40,14 @@ mod noises;
 ///
 /// Put the centre of the noise at 0 for `M1`, at `-added` for `M0` and at `-replaced` for `M2`.
 /// Because `p` is log-concave, `p(y + added) / p(y)` and `p(y + replaced) / p(y)` do not increase
-/// with `y`. So some split `q = k + l` and some number `y0` have the following property: each of
-/// the three expressions in `( )+` above is positive exactly at the outputs `y > y0`. So for these
-/// centres, the sum of the two integrals of the split is `H_alpha(P, Q)`. For `alpha < 1`, exchange
-/// the two records: `H_alpha(P, Q) = 1 - alpha + alpha H_(1 / alpha)(Q, P)`. So a `ReplacedPair`
-/// consists of three parts. The first part is the positive losses of `P` and `Q`, for the centres
-/// above. The second part is the mirror image of the first part: the opposite losses, with `P` and
-/// `Q` exchanged. The third part is the remaining mass, at the loss 0. For noise on real numbers,
-/// this remaining mass is `1 - q` times the probability that the magnitude of the noise is at most
+/// with `y`. So there are a split `q = k + l` and a number `y0` such that each of the three
+/// expressions in `( )+` above is positive exactly at the outputs `y > y0`. So for these centres,
+/// the sum of the two integrals of the split is `H_alpha(P, Q)`. For `alpha < 1`, exchange the two
+/// records: `H_alpha(P, Q) = 1 - alpha + alpha H_(1 / alpha)(Q, P)`. So a `ReplacedPair` consists
+/// of three parts. The first part is the positive losses of `P` and `Q`, for the centres above. The
+/// second part is the mirror image of the first part: the opposite losses, with `P` and `Q`
+/// exchanged. The third part is the remaining mass, at the loss 0. For noise on real numbers, this
+/// remaining mass is `1 - q` times the probability that the magnitude of the noise is at most
 /// `added - replaced / 2`.
 ///
 /// For one release of one number, a `ReplacedPair` gives the smallest possible bound. If `replaced`
@@ -185,9 +185,10 @@ impl ReplacedPair {
     fn loss(&self, with: f64, other: f64) -> f64 {
         ln(self.mixed(with)) - ln(self.mixed(other))
     }
-    /// Return the logarithms of the two likelihood ratios at an output: with the record, and with
-    /// the replacing record. The centre of the noise is at 0 without a record, at `added` with the
-    /// record, and at `added - replaced` with the replacing record.
+    /// Take three likelihoods of an output: without a record, with the record, and with the
+    /// replacing record. Divide the second and the third likelihood by the first. Return the
+    /// logarithms of the two quotients. The centre of the noise is at 0 without a record, at
+    /// `added` with the record, and at `added - replaced` with the replacing record.
     fn ratios(&self, y: f64) -> (f64, f64) {
         let bent = |shift: f64| y.abs() - (y - shift).abs();
         let smooth = |shift: f64| shift * y - shift * shift / 2.0;
@@ -252,9 +253,8 @@ impl DominatingPair for ReplacedPair {
         let limit = LIMIT + 2.0 * self.added;
         let relative = match self.noise {
             // The outputs at the edges of buckets are rounded to floats. The masses of all three
-            // distributions (without a record, with the record, with the replacing record) are
-            // computed from the same rounded outputs. So this rounding is an error of the losses,
-            // and not an error of the masses.
+            // distributions are computed from the same rounded outputs. So this rounding is an
+            // error of the losses, and not an error of the masses.
             Gaussian => MASS_ERROR + 16.0 * U * limit * (limit + self.added),
             Laplace => ERROR + 64.0 * U + 4.0 * U * self.added,
             DiscreteLaplace { scale } => U * (512.0 + 16.0 * self.added / scale),

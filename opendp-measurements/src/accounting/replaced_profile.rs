@@ -18,8 +18,8 @@ use super::{
 /// record, and for one replaced record. `rate` is the probability that a record is in the sample,
 /// above 0 and at most 1. For profiles of noise, the result has the pair [`ReplacedPair`] and
 /// composes tightly. The noise can be real or integer, and Laplace or Gaussian. Several releases
-/// with Gaussian noise count as one release. If there is no [`ReplacedPair`] but both profiles have
-/// the same pair, then the pair for a sample of fixed size is used. For all other profiles, the
+/// with Gaussian noise count as one release. If there is no [`ReplacedPair`], and both profiles
+/// have the same pair, the pair for a sample of fixed size is used. For all other profiles, the
 /// curve of the theorem below is composed.
 ///
 /// # Theorem

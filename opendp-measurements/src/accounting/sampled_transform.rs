@@ -19,18 +19,17 @@ use crate::collected::Collected;
 /// number there.
 ///
 /// # Proof
-/// *The sum.* Take the strip `|Im y| <= a` of the complex plane, with `mu a < pi / 2`. On
-/// this strip, `|arg w| <= mu a`, `|w(y)| <= w(Re y)` and `|w(y)| >= cos(mu a) w(Re y)`. The
-/// modulus of the normal density at `y` is at most `e^(a^2 / 2)` times the density at `Re y`. The
-/// integrand is the normal density times `w(y)^(v + i s)` for a removed record, or times
-/// `w(y)^(v - i s)` for an added record. Integrate the modulus of the integrand on a horizontal
-/// line of the strip. The result is at most `M(t) e^(a^2 / 2 + |s| mu a) cos(mu a)^-max(0, -v)`.
-/// Let `h > 0` be the step of the sum. Add up the integrand at all multiples of `h`, and multiply
-/// this sum by `h`. The product approximates the transform. The error of the product is at most
-/// twice the bound above, divided by `e^(2 pi a / h) - 1` (Trefethen, Weideman 2014, on the real
-/// line). Let `p = 1 - (1 - q) / w`. Take an output `y` that is far enough from 0: for each output
-/// `x` beyond `y`, `|x|` must be above the value of `|v| mu p` at `x`. Then the terms of the sum at
-/// outputs beyond `y` fall geometrically.
+/// *The sum.* Take the strip `|Im y| <= a` of the complex plane, with `mu a < pi / 2`. On this
+/// strip, `|arg w| <= mu a`, `|w(y)| <= w(Re y)` and `|w(y)| >= cos(mu a) w(Re y)`. The modulus of
+/// the normal density at `y` is at most `e^(a^2 / 2)` times the density at `Re y`. The integrand is
+/// the normal density times `w(y)^(v + i s)` for a removed record, or times `w(y)^(v - i s)` for an
+/// added record. Integrate the modulus of the integrand on a horizontal line of the strip. The
+/// result is at most `M(t) e^(a^2 / 2 + |s| mu a) cos(mu a)^-max(0, -v)`. Let `h > 0` be the step
+/// of the sum. Add up the integrand at all multiples of `h`, and multiply this sum by `h`. The
+/// product approximates the transform. The error of the product is at most twice the bound above,
+/// divided by `e^(2 pi a / h) - 1` (Trefethen, Weideman 2014, on the real line). Let
+/// `p(y) = 1 - (1 - q) / w(y)`. Suppose that every output `x` beyond an output `y` satisfies
+/// `|x| > |v| mu p(x)`. Then the terms of the sum at outputs beyond `y` fall geometrically.
 ///
 /// *The envelope.* Let `d(y)` be the density of the loss, evaluated at the loss of the output `y`.
 /// Up to a constant factor, this density is `w^v` times the normal density at `y`, divided by

@@ -108,9 +108,9 @@ impl SharePair {
              of at most 1, found {self:?}"
         )))
     }
-    /// Return a copy of the pair with larger losses (if `factor` is above 1) or with smaller losses
-    /// (if `factor` is below 1). `factor` multiplies an epsilon, a `mu` or a range, and divides a
-    /// scale. All other numbers of the pair stay the same.
+    /// Return a copy of the pair whose losses are larger if `factor` is above 1, and smaller if
+    /// `factor` is below 1. `factor` multiplies an epsilon, a `mu` or a range, and divides a scale.
+    /// All other numbers of the pair stay the same.
     #[must_use]
     pub fn times(self, factor: f64) -> Self {
         match self {

@@ -23,16 +23,16 @@ use crate::collected::Collected;
 /// not depend on any answer.
 ///
 /// *Proof.* Let `A` be a set of shares. Claim: the product of the pairs of `A` dominates every
-/// interaction that uses only shares of `A`, and uses each share at most once. The proof is by
-/// induction over the size of `A`. For an interaction without releases, the distributions on the
-/// two neighbours are equal, and every pair dominates them. Let the first release use the share
-/// `s`. The pair of `s` dominates the release ([`SharePair::dominates`]). Given any answer, the
-/// rest of the interaction uses only the other shares of `A`. So by the claim for fewer shares, the
-/// product of the pairs of these shares dominates the rest. This product is the same for all
-/// answers. So the product of all pairs of `A` dominates the interaction (adaptive composition of
-/// dominating pairs: Zhu, Dong, Wang 2022, Theorem 10). If the choice of the first share is random,
-/// the claim follows from convexity. [`new`](SharedAccount::new) uses [`Account`] to compute the
-/// delta of this product for all shares, in both directions.
+/// interaction that uses only shares of `A`, each at most once. The proof is by induction over the
+/// size of `A`. For an interaction without releases, the distributions on the two neighbours are
+/// equal, and every pair dominates them. Let the first release use the share `s`. The pair of `s`
+/// dominates the release ([`SharePair::dominates`]). Given any answer, the rest of the interaction
+/// uses only the other shares of `A`. So by the claim for fewer shares, the product of the pairs of
+/// these shares dominates the rest. This product is the same for all answers. So the product of all
+/// pairs of `A` dominates the interaction (adaptive composition of dominating pairs: Zhu, Dong,
+/// Wang 2022, Theorem 10). If the choice of the first share is random, the claim follows from
+/// convexity. [`new`](SharedAccount::new) uses [`Account`] to compute the delta of this product for
+/// all shares, in both directions.
 ///
 /// There is a second bound. Suppose that every release of each share has a known `rho`. Then the
 /// sum of all `rho` bounds the whole interaction (Bun, Steinke 2016, Lemma 2.3), because each `rho`

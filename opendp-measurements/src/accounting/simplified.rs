@@ -45,9 +45,9 @@ const BELOW: (f64, f64) = (3.0, 0.33);
 
 impl Simplified {
     /// If pairs that [enclose](super::Between) a pair are known, replace this pair by the enclosing
-    /// pair on the given side. Replace all Gaussian noise by one release. The square of the `mu` of
-    /// this release is the sum of the squares of all replaced `mu` (Dong, Roth, Su 2022, on the
-    /// composition of Gaussian noise).
+    /// pair on the given side. Replace all releases with Gaussian noise by one release. The `mu^2`
+    /// of this release is the sum of the `mu^2` of the replaced releases (Dong, Roth, Su 2022, on
+    /// the composition of Gaussian noise).
     ///
     /// Return `None` if a bound from below is requested, and some pair gives no such bound.
     pub(super) fn of(parts: &[PairCount], side: Side) -> Result<Option<Simplified>> {
@@ -91,9 +91,9 @@ impl Simplified {
         Ok(Some(Simplified { parts: others, failure, factor: 1.0, share: 0.0 }))
     }
     /// Return parts that bound the given parts from above. Replace all discrete Gaussian noise on
-    /// integers by one release with Gaussian noise: see [`Smoothing`]. Return `None` for a bound
-    /// from below, if smoothing gives no bound, or if the share of the added variance exceeds
-    /// [`LARGE_SHARE`].
+    /// integers by one release with Gaussian noise: see [`Smoothing`]. Return `None` in three
+    /// cases: a bound from below is requested, smoothing gives no bound, or the share of the added
+    /// variance exceeds [`LARGE_SHARE`].
     pub(super) fn smoothed(parts: &[PairCount], side: Side) -> Result<Option<Simplified>> {
         if side == Side::Below {
             return Ok(None);

@@ -177,9 +177,8 @@ impl Way {
         }
         // Consider the composition of a pure loss `e` and noise. The worst mechanism with this pure
         // loss is randomized response. Its loss is exactly `e` with a probability of at least 1/2.
-        // So the delta of this composition at epsilon `e + x` is at least half of the delta of the
-        // noise alone at epsilon `x`. So the delta of the noise alone at epsilon `x` is at most
-        // twice the delta of the composition at epsilon `e + x`.
+        // So the delta of the noise alone at epsilon `x` is at most twice the delta of the
+        // composition at epsilon `e + x`.
         let own = if pure.is_zero() { pot.failure.clone() } else { pot.failure.plus(&pot.failure) };
         let noise = joined_epsilon(0.0, mu, own.to_f64_up())? * (1.0 - 4e-6);
         Ok((pure.plus(&Exact::from_f64(noise)?), deltas.plus(&pot.failure)))

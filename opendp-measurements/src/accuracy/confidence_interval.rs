@@ -33,10 +33,11 @@ pub trait Released: Carrier {
 /// measurement. An error from an earlier clamp or sample is not included. The probability `alpha`
 /// is over the noise alone. The claim holds for every fixed true number. If a release was selected
 /// because of its value, the interval is not valid. For a vector of `n` numbers, each interval
-/// misses its number with probability at most `alpha / n`. By the union bound, the probability that
-/// at least one interval misses its number is at most `alpha`, even if the noises depend on each
-/// other. All ends are rounded outward. A released float is treated as the interval from the next
-/// smaller float to the next larger float. An end that exceeds all floats becomes infinite.
+/// misses its number with probability at most `alpha / n`. By the union bound, at least one
+/// interval misses its number with probability at most `alpha`. This bound also holds if the noises
+/// depend on each other. All ends are rounded outward. A released float is treated as the interval
+/// from the next smaller float to the next larger float. An end that exceeds all floats becomes
+/// infinite.
 ///
 /// # Errors
 /// * `InvalidDistance` when `alpha` is not in `(0, 1]`, or is too small to be divided by the number

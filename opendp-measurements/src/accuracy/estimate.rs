@@ -162,8 +162,8 @@ impl Estimate {
 ///
 /// Let `n` be the number of estimates. If no two estimates have a common noise, the estimates are
 /// independent. Then each interval may miss its number with a probability of up to
-/// `1 - (1 - alpha)^(1/n)`. If two estimates have a common noise, each interval may miss its number
-/// with a probability of up to `alpha / n`, by the union bound.
+/// `1 - (1 - alpha)^(1/n)`. If two estimates have a common noise, the union bound is used: each
+/// interval may miss its number with a probability of up to `alpha / n`.
 ///
 /// # Errors
 /// The errors of [`sum_of`]. `InvalidDistance` also when `alpha` is too small to be divided among

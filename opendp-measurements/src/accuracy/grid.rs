@@ -60,8 +60,7 @@ impl Placed {
     /// Return the approximate number of grid points of this noise.
     pub(super) fn points(&self, step: f64, log: f64) -> f64 {
         // For integer noise, the last integer can be up to 2 above the reach. For noise on real
-        // numbers, the last point is less than one step above the reach, and this step is not
-        // counted.
+        // numbers, the last point is less than one step above the reach. This step is not counted.
         let more = if self.kind.is_discrete() { 2.0 } else { 0.0 };
         2.0 * (reach(self.kind, self.scale, log) + more) * self.weight / step
     }

@@ -29,8 +29,8 @@ impl Kind {
 
 /// The distribution of the difference between a released number and the true number.
 ///
-/// Use [`cut_off`](Noise::cut_off) if the release is cut off at bounds, or at the least and the
-/// largest value of an integer type.
+/// If the release is cut off at bounds, or at the ends of an integer type, use
+/// [`cut_off`](Noise::cut_off).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Noise {
     pub(super) kind: Kind,

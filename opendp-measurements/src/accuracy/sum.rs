@@ -53,8 +53,8 @@ impl Term {
 /// excess is about 0.4 % for ten thousand noises, and 3 % for a million noises. If some noises are
 /// cut off, let `S` be the sum in which each of these noises is replaced by its positive part. The
 /// result is then a `t` with `P[S > t] <= alpha / 2`. This result is valid for all true numbers,
-/// even if all true numbers are at their lower bounds, or all are at their upper bounds. In all
-/// cases, the result is at most the weighted sum of the quantiles of the `n` noises at `alpha / n`.
+/// also for true numbers at the bounds. In all cases, the result is at most the weighted sum of the
+/// quantiles of the `n` noises at `alpha / n`.
 ///
 /// # Errors
 /// `InvalidDistance` when `alpha` is not in `(0, 1]`, or is too small for the number of terms;
@@ -181,8 +181,8 @@ pub fn largest_of(terms: &[Term], alpha: f64) -> Result<f64> {
             noises.iter().map(|term| term.noise.slack.inf_mul(term.weight.magnitude_up()?));
         return slacks.try_fold(0.0, |top: f64, slack| Ok(top.max(slack?)));
     };
-    // Let p be the probability that |w Z| exceeds t for one noise Z with the weight w. Then
-    // ln(1 - alpha), rounded up, must be at most the sum of all ln(1 - p), rounded down.
+    // Let p be the probability that |w Z| exceeds t for one noise Z with the weight w. Round ln(1 -
+    // alpha) up, and the sum of all ln(1 - p) down. The first number must be at most the second.
     let wanted = (-wanted).inf_ln_1p()?;
     let fits = |t: f64| -> Result<bool> {
         let mut total = 0.0_f64;

@@ -49,9 +49,9 @@ pub trait AmplifiableMeasure: Measure {
         Self::amplified(share, replaced)
     }
     /// Return the smaller of two bounds on the loss for `records` changed records. The first bound
-    /// is `loss`. The second bound is group privacy: a path of `records` steps, each with the loss
-    /// `single`, which is the amplified loss for one changed record. If none of the bounds is
-    /// smaller in every respect, either of them can be returned.
+    /// is `loss`. The second bound is group privacy: the loss of a path of `records` steps. Each
+    /// step has the loss `single`, which is the amplified loss for one changed record. If none of
+    /// the bounds is smaller in every respect, either of them can be returned.
     ///
     /// # Errors
     /// `Overflow` when the bound exceeds all floats; the errors of `single`.

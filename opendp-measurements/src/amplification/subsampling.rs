@@ -115,10 +115,10 @@ fn uncounted(metric: &AnyMetric) -> Error {
 /// If the loss is a profile, the loss on the sample is also a profile. The profile on the sample
 /// contains a distribution of the privacy loss, which compositions use. In two cases, the profile
 /// on the sample has the tightest known composition. The first case is one added or removed record,
-/// if the measurement adds Laplace or Gaussian noise, uses randomized response, or is known only as
-/// `(epsilon, delta)`-private. The second case is one replaced record, if the measurement adds
-/// Laplace or Gaussian noise. In all other cases, and if a transformation comes before this
-/// measurement, a composition uses one bound for both directions of the divergence.
+/// for a measurement that adds Laplace or Gaussian noise, uses randomized response, or is known
+/// only as `(epsilon, delta)`-private. The second case is one replaced record, for a measurement
+/// that adds Laplace or Gaussian noise. In all other cases, and if a transformation comes before
+/// this measurement, a composition uses one bound for both directions of the divergence.
 ///
 /// # Proof
 /// Let `x`, `y` be `d_in`-close. Call the records in both `x` and `y` shared. Couple the two
@@ -137,7 +137,7 @@ fn uncounted(metric: &AnyMetric) -> Error {
 /// If `size` is given, `x` and `y` have equally many records that are not shared. Make pairs of
 /// such records: one record of `x` and one record of `y`. Keep both records of a pair, or remove
 /// both. So there are `k` random choices instead of `2 k`. If one record is replaced, the data of
-/// `B` and of `C` differ by this record, and each has one record more than the data of `A`.
+/// `B` and of `C` differ by this record. Each of the two has one record more than the data of `A`.
 /// [`profile_of_replaced_sample`](crate::accounting::profile_of_replaced_sample) gives the profile.
 /// The theorem in the documentation of this function also gives the loss as a single pair of
 /// epsilon and delta. Let `c = (alpha - 1)(1 - rate)`. Use the theorem at the order `alpha` for
@@ -319,8 +319,8 @@ fn any_of(records: u32, rate: f64) -> Result<f64> {
 /// one replaced record if `k = 1`. The loss on the sample is
 /// `(ln(1 + q (e^epsilon - 1)), q delta)`, rounded up. This bound holds for a single pair of
 /// epsilon and delta, and for each point of a profile. If `k` is at least 2, there is a second
-/// bound, as in [`make_poisson_subsampling`]: the loss of `k` steps, and each step replaces one
-/// record. If the loss is a profile, the profile on the sample contains a distribution of the loss.
+/// bound, as in [`make_poisson_subsampling`]: the loss of `k` steps. Each step replaces one record.
+/// If the loss is a profile, the profile on the sample contains a distribution of the loss.
 ///
 /// # Proof
 /// The proof of `make_population_amplification` applies, with the data in place of the populations

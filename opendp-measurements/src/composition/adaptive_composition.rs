@@ -139,8 +139,8 @@ register_interactive! {
         (input, output_measure, d_in, d_mids);
 }
 
-/// Read and check a loss of the plan. If losses in the measure cannot be compared directly, return
-/// the loss that has the same [parts](Measure::parts) as the given loss.
+/// Read and check a loss of the plan. If losses in the measure cannot be compared directly, replace
+/// the loss by the loss with the same [parts](Measure::parts).
 fn comparable<MO: Measure>(measure: &MO, d_mid: MO::Distance) -> Result<MO::Distance> {
     let located = |error: Error| error.at("argument `d_mids`");
     let d_mid = measure.read_loss(d_mid).map_err(located)?;

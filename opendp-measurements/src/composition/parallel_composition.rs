@@ -84,8 +84,8 @@ pub use parts::Parts;
 ///
 /// The maximum over splits is computed part by part. For the first `i` parts and `d` changed rows,
 /// the worst loss is a maximum over `j`. Here `j` is the number of changed rows in part `i`. For
-/// each `j`, take the worst loss of the first `i - 1` parts and `d - j` changed rows, and compose
-/// this loss with `map_i(j)`. Each composition is rounded up.
+/// each `j`, take the worst loss of the first `i - 1` parts and `d - j` changed rows. Compose this
+/// loss with `map_i(j)`. Each composition is rounded up.
 ///
 /// The map uses two upper bounds if the search is too long. At most `min(k, d_in)` parts have
 /// `d_i > 0`. For each such part, `d_i = d(x_i, y_i)` is at most `d_in`, so the loss of the part is

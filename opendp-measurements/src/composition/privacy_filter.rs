@@ -53,17 +53,19 @@ use crate::composition::interactive::register_interactive;
 /// before the answer to its question is drawn. So this bound also holds if threads interleave in
 /// any way, or if an answer fails.
 ///
-/// *Pure.* Let `x` and `y` be two inputs at distance at most `d_in`. The probability (or density)
-/// of a transcript is a product over `i`, because the analyst's choices depend only on the earlier
-/// answers. Factor `i` is the probability of answer `i` given the earlier answers. The ratio of
-/// factor `i` for `x` to factor `i` for `y` is at most `exp(b_i)`. So the ratio of the two products
-/// is at most `exp(sum_i b_i) <= exp(B)`.
+/// *Pure.* Let `x` and `y` be two inputs at distance at most `d_in`. The analyst's choices depend
+/// only on the earlier answers. So the probability (or density) of a transcript is a product over
+/// `i`. Factor `i` is the probability of answer `i` given the earlier answers. The ratio of factor
+/// `i` for `x` to factor `i` for `y` is at most `exp(b_i)`. So the ratio of the two products is at
+/// most `exp(sum_i b_i) <= exp(B)`.
 ///
 /// *Approximate.* See Rogers, Roth, Ullman and Vadhan (2016), for sums of epsilon and of delta.
-/// *Renyi divergence of order alpha.* See Feldman and Zrnic (2021). Zero-concentrated divergence is
-/// a special case: a loss `rho` in this divergence is the loss `alpha rho` in Renyi divergence of
-/// every order `alpha`. *Zero-concentrated divergence with a delta.* See Whitehouse, Ramdas, Rogers
-/// and Wu (2023).
+///
+/// *Renyi divergence of order alpha.* See Feldman and Zrnic (2021).
+///
+/// *Zero-concentrated divergence.* A loss `rho` in this divergence is the loss `alpha rho` in Renyi
+/// divergence of every order `alpha`, so the previous theorem applies. With a delta, see
+/// Whitehouse, Ramdas, Rogers and Wu (2023).
 ///
 /// *Interactive questions.* A question can open a conversation (an interactive release). When the
 /// conversation begins, the whole bound that the question's map states is charged. For (epsilon,

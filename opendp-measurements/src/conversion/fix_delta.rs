@@ -9,8 +9,9 @@ use opendp_core::{
 
 /// A measure whose losses give an upper bound on epsilon at a given delta.
 ///
-/// An implementation claims that every mechanism with the given loss is (epsilon,
-/// delta)-differentially private for the epsilon that [`epsilon`](ProfileMeasure::epsilon) returns.
+/// An implementation makes the following claim. Let [`epsilon`](ProfileMeasure::epsilon) return an
+/// epsilon for a loss and a delta. Then every mechanism with this loss is (epsilon,
+/// delta)-differentially private.
 pub trait ProfileMeasure: Measure {
     /// Return an upper bound on epsilon at the given delta, rounded up.
     ///
@@ -58,11 +59,12 @@ impl ProfileMeasure for Approximate<SmoothedMaxDivergence> {
 /// Each point of a profile is a valid pair of epsilon and delta. This fact proves the claim if `d`
 /// is 0. Now consider an approximate loss with the delta `d`. Let `P` and `Q` be the distributions
 /// of the releases on two `d_in`-close data sets. Each of the two data sets has an exceptional
-/// event. The probability of each event is at most `d`. Enlarge these two events until both have
-/// exactly the probability `d` (with extra randomness, if an outcome must be divided). Let `P'` and
-/// `Q'` be the distributions `P` and `Q` conditioned on the complements of these events. Let
-/// `delta' = delta - d`, rounded down. Let `epsilon` be the epsilon of the profile at `delta'`. For
-/// every event `S`, `P(S) <= (1 - d) P'(S) + d`. The right side is at most
+/// event. The probability of each event is at most `d`. Enlarge both events to the probability `d`:
+/// outside of the event, an independent coin decides whether a release also counts as exceptional.
+/// The coin does not depend on the release, so the distribution of the other releases stays the
+/// same. Let `P'` and `Q'` be the distributions `P` and `Q` conditioned on the complements of these
+/// events. Let `delta' = delta - d`, rounded down. Let `epsilon` be the epsilon of the profile at
+/// `delta'`. For every event `S`, `P(S) <= (1 - d) P'(S) + d`. The right side is at most
 /// `(1 - d)(e^epsilon Q'(S) + delta') + d`. This number is at most `e^epsilon Q(S) + delta' + d`,
 /// and `delta' + d <= delta`.
 ///

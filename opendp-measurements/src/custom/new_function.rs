@@ -16,7 +16,7 @@ use opendp_core::{Carrier, Function, Result};
 ///
 /// # Trust
 /// The caller promises the precondition. If the function contains a copy of the data, or reads the
-/// data from elsewhere, the privacy maps do not include the loss of the result.
+/// data from elsewhere, the privacy maps do not bound the loss of the result.
 ///
 /// # Errors
 /// This function returns no error.

@@ -33,9 +33,11 @@ const WOBBLE: f64 = 1e-9;
 /// # Trust
 /// The caller promises the precondition. Each evaluation of the curve checks a part of the
 /// precondition. First, the delta must be a number from 0 to 1. Second, the delta is compared with
-/// the deltas of earlier evaluations. At most 4096 evaluations are stored for this comparison. The
-/// new delta must be at most the stored delta at the nearest smaller epsilon, and at least the
-/// stored delta at the nearest larger epsilon. Relative errors of up to `10^-9` are allowed.
+/// the deltas of earlier evaluations. At most 4096 evaluations are stored for this comparison. Take
+/// the nearest stored epsilon on each side of the new epsilon. The new delta must be at most the
+/// stored delta at the smaller epsilon, and at least the stored delta at the larger epsilon. If the
+/// new epsilon itself is stored, the new delta must equal its stored delta. Relative errors of up
+/// to `10^-9` are allowed.
 ///
 /// # Errors
 /// This function returns no error. From the profile: `FailedMap` when a check of the curve fails;

@@ -116,8 +116,8 @@ pub(super) fn grown_delta(epsilon: f64, delta: &Exact, steps: u32) -> Exact {
     Exact::from_f64(grown.min(1.0)).unwrap_or(Exact::INFINITY)
 }
 
-/// The maximum number of orders at which the curve of a step is evaluated, for one order of the
-/// result.
+/// For one order of the result, the curve of a step is evaluated at no more than this number of
+/// orders.
 const MOST_ORDERS: u32 = 1024;
 
 /// Compute the sum over `i < k` of `k a / (k a - i) r(k a - i)`, rounded up. Here `k` is the number

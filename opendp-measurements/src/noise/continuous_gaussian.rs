@@ -48,10 +48,10 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 /// on `y` is the same function of `y + s N`. For floats, the proof of
 /// [`make_gaussian`](crate::make_gaussian) gives this function. For integers, [`rounded_gaussian`]
 /// draws `r = floor(s N_i + 1/2)` exactly. `x_i` is an integer, so `x_i + r` is
-/// `floor(x_i + s N_i + 1/2)`. The release is `x_i + r`, saturated at the ends of the type. So the
-/// releases of the two members are also `mu`-GDP (Dong, Roth, Su 2022, on post-processing). The
-/// Renyi divergence of the releases is at most the divergence of the real vectors (Bun, Steinke
-/// 2016, Proposition 1.6 and Lemma 2.2).
+/// `floor(x_i + s N_i + 1/2)`. The release is `x_i + r`, saturated at the ends of the type.
+/// Post-processing does not increase the loss. So the releases of the two members are also `mu`-GDP
+/// (Dong, Roth, Su 2022). Their Renyi divergence is at most the divergence of the real vectors
+/// (Bun, Steinke 2016, Proposition 1.6 and Lemma 2.2).
 ///
 /// [`rounded_gaussian`]: crate::samplers::rounded_gaussian
 ///

@@ -63,16 +63,16 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 /// `a (r - x_i)^2 + (1 - a) (r - y_i)^2 = (r - c)^2 - a (a - 1) (x_i - y_i)^2`.
 ///
 /// So the divergence of order `a`, `ln(sum_r P[r]^a Q[r]^(1 - a)) / (a - 1)`, equals
-/// `a (x_i - y_i)^2 / (2 s^2) + ln(W(c) / W(0)) / (a - 1)`. The last term is at most 0: by
-/// Poisson's summation, `W(c)` is a sum of cosines of multiples of `c` with positive weights, so
-/// `W(c) <= W(0)`. If `a` is an integer, then `c` is an integer too, so the last term is 0.
-/// The noise of different numbers is independent, so the divergences of the numbers add up (Bun,
-/// Steinke 2016, Lemma 2.2). The sum of these divergences is at most `a d_in^2 / (2 s^2)` (Canonne,
-/// Kamath, Steinke 2020, Theorem 4 for one number). Saturation is a function of the sums of numbers
-/// and noise, so the divergence does not grow (Bun, Steinke 2016, Lemma 2.2). [`discrete_gaussian`]
-/// draws the noise with exactly these probabilities, for the exact rational value of `scale`. For
-/// small scales, an [`IntegerTable`] draws from the same distribution. [`add_noise`] saturates the
-/// exact sum.
+/// `a (x_i - y_i)^2 / (2 s^2) + ln(W(c) / W(0)) / (a - 1)`. By Poisson's summation, `W(c)` is a sum
+/// of cosines of multiples of `c`, with positive weights. So `W(c) <= W(0)`, and the last term is
+/// at most 0. If `a` is an integer, then `c` is an integer too, so the last term is 0. The noise of
+/// different numbers is independent, so the divergences of the numbers add up (Bun, Steinke 2016,
+/// Lemma 2.2). The sum of these divergences is at most `a d_in^2 / (2 s^2)` (Canonne, Kamath,
+/// Steinke 2020, Theorem 4 for one number). Saturation is a function of the sums of numbers and
+/// noise, so saturation does not increase the divergence (Bun, Steinke 2016, Lemma 2.2).
+/// [`discrete_gaussian`] draws the noise with exactly these probabilities, for the exact rational
+/// value of `scale`. For small scales, an [`IntegerTable`] draws from the same distribution.
+/// [`add_noise`] saturates the exact sum.
 ///
 /// *Floats.* The replacement of infinities does not increase any distance between members. Let `N`
 /// be a vector of independent standard normal variables. If the real vector `x + s N` were

@@ -27,9 +27,9 @@ pub trait GeometricNumber: NoiseNumber<Laplace> + Number {
 /// in a given interval.
 ///
 /// The noise has the value `z` with a probability proportional to `exp(-|z| / scale)`. With bounds,
-/// each number is clamped to the bounds, noise is added, and the sum is clamped again. The
-/// instructions and the number of random words are then the same for all data and all noise, except
-/// with a probability below `2^-56` for each number.
+/// each number is clamped to the bounds, noise is added, and the sum is clamped again. For each
+/// number, the instructions and the number of random words are then the same for all data and all
+/// noise, except with a probability below `2^-56`.
 ///
 /// # Arguments
 /// * `input` - an integer under the absolute distance, or a vector of integers under the L1
@@ -74,9 +74,9 @@ pub trait GeometricNumber: NoiseNumber<Laplace> + Number {
 ///
 /// # Accuracy
 /// Without bounds, the accuracy is the accuracy of [`make_laplace`]. With bounds, no accuracy is
-/// stated, because a number outside of the bounds is clamped, and its error can be large. Let `Z`
-/// be the noise, and `a` the least integer with `P[|Z| > a] <= alpha`. The distance between a
-/// release and the *clamped* number is at most `a`, except with probability `alpha`.
+/// stated, because the clamp of a number outside of the bounds can cause a large error. Let `Z` be
+/// the noise, and `a` the least integer with `P[|Z| > a] <= alpha`. The distance between a release
+/// and the *clamped* number is at most `a`, except with probability `alpha`.
 ///
 /// # Errors
 /// * from the map: `FailedMap` when `d_in` is infinite, negative or NaN; `Overflow` when the loss

@@ -234,9 +234,9 @@ fn few_errors_exceed_the_accuracy_and_not_too_few<L: Law>() {
     let draws = 100_000;
     let check = |inaccurate: usize, alpha: f64| {
         let (expected, found) = (alpha * draws as f64, inaccurate as f64);
-        // A release is inaccurate if its error exceeds the accuracy bound. The number of inaccurate
-        // releases must be at most eight standard deviations above its expected value, and at least
-        // a third of its expected value. The test fails by chance with a probability below 1e-15.
+        // A release is inaccurate if its error exceeds the accuracy bound. Let `n` be `alpha` times
+        // the number of releases. The number of inaccurate releases must be between `n / 3` and
+        // `n + 8 sqrt(n)`. The test fails by chance with a probability below 1e-15.
         assert!(found < expected + 8.0 * expected.sqrt() && expected / 3.0 < found, "{found}");
     };
     let integers = L::vector::<i64>(None, 7.3, None).unwrap();

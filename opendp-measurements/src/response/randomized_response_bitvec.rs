@@ -45,9 +45,9 @@ type Response = Measurement<BitVectorDomain, DiscreteDistance, MaxDivergence, Bi
 /// factor for each place. The factor is `1 - f / 2` in a place where the release agrees with the
 /// data, and `f / 2` in every other place. Divide the product for one member by the product for the
 /// other member. In this ratio, a factor can differ from 1 only in a place where the members
-/// differ. Such a factor is at most `(1 - f / 2) / (f / 2) = (2 - f) / f`, which is at least 1
-/// (Erlingsson, Pihur, Korolova 2014, Theorem 1). The product of `k` such factors bounds the ratio
-/// for each release, and so for every event. Equal data give equal distributions.
+/// differ. Such a factor is at most `(1 - f / 2) / (f / 2) = (2 - f) / f` (Erlingsson, Pihur,
+/// Korolova 2014, Theorem 1). This bound is at least 1. The product of `k` such factors bounds the
+/// ratio for each release, and so for every event. Equal data give equal distributions.
 ///
 /// Without a size, members can have different lengths. A release that reveals the length has
 /// infinite loss.

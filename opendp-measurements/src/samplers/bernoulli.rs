@@ -97,9 +97,9 @@ fn digit(mantissa: u128, places: i32, bits: u32) -> u64 {
 
 /// Flip a coin that shows `true` with probability exactly `numerator / denominator`.
 ///
-/// The digits of a uniform variable are drawn one after another and compared with the digits of the
-/// quotient, which long division supplies. A quotient of 1 or more counts as 1. For denominator 0,
-/// the probability is 1.
+/// The digits of a uniform variable are drawn one after another. They are compared with the digits
+/// of the quotient, which are computed by long division. A quotient of 1 or more counts as 1. For
+/// denominator 0, the probability is 1.
 ///
 /// Cost: for the probabilities 0 and 1 nothing is drawn. Otherwise one word of
 /// [`RandomSource::BITS`] bits is drawn, and a second word with probability at most `2^-BITS`. If

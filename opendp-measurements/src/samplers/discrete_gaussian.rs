@@ -17,28 +17,28 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// see the proof of [`add_noise`](super::add_noise).
 ///
 /// For `1 <= sigma < 2^50`, the sampler uses an envelope (see `Strips`): a function that is at
-/// least `e^(-x^2 / 2)` at every `x >= 0`. The envelope is constant on intervals (the strips). A
-/// strip is drawn with a probability proportional to the area below the envelope, and a point `x`
-/// is drawn uniformly in this strip. Let `r = floor(sigma x + 1/2)`. The point is accepted if a
-/// uniform `V` from 0 to 1 is below the quotient of `e^(-r^2 / (2 sigma^2))` and the envelope at
-/// `x`. So the density of accepted points is proportional to `e^(-r^2 / (2 sigma^2))`. All points
-/// with the same `r` form an interval. All intervals with `r > 0` have the same length. The
-/// interval with `r = 0` has half of this length. A random sign halves the probability of each
-/// `r > 0`, so every integer has the stated probability. The distance between `r / sigma` and `x`
-/// is at most `1 / (2 sigma)`. The envelope at `x` is at least `e^(-y^2 / 2)` for every `y >= 0`
-/// within this distance of `x`. So the quotient is at most 1.
+/// least `e^(-x^2 / 2)` at every `x >= 0`. The envelope is constant on intervals (the strips). The
+/// probability of a strip is proportional to the area below the envelope in this strip. A strip is
+/// drawn, and a point `x` is drawn uniformly in the strip. Let `r = floor(sigma x + 1/2)`. The
+/// point is accepted if a uniform `V` from 0 to 1 is below the quotient of `e^(-r^2 / (2 sigma^2))`
+/// and the envelope at `x`. So the density of accepted points is proportional to
+/// `e^(-r^2 / (2 sigma^2))`. All points with the same `r` form an interval. All intervals with
+/// `r > 0` have the same length. The interval with `r = 0` has half of this length. A random sign
+/// halves the probability of each `r > 0`, so every integer has the stated probability. The
+/// distance between `r / sigma` and `x` is at most `1 / (2 sigma)`. The envelope at `x` is at least
+/// `e^(-y^2 / 2)` for every `y >= 0` within this distance of `x`. So the quotient is at most 1.
 ///
 /// For `sigma < 1` and for `sigma >= 2^50`, a candidate `y` is drawn from the discrete Laplace
 /// distribution of scale `t`. The candidate is accepted with probability
-/// `exp(-(|y| - sigma^2 / t)^2 / (2 sigma^2))`, and otherwise another candidate is drawn. Because
+/// `exp(-(|y| - sigma^2 / t)^2 / (2 sigma^2))`, and otherwise another candidate is drawn. The
+/// accepted integers have the stated distribution for every `t > 0`, because
 ///
-/// `|y| / t + (|y| - sigma^2 / t)^2 / (2 sigma^2) = y^2 / (2 sigma^2) + sigma^2 / (2 t^2)`,
+/// `|y| / t + (|y| - sigma^2 / t)^2 / (2 sigma^2) = y^2 / (2 sigma^2) + sigma^2 / (2 t^2)`.
 ///
-/// the accepted integers have the stated distribution, for every `t > 0` (Canonne, Kamath, Steinke
-/// 2020, "The discrete Gaussian for differential privacy", arXiv:2004.00010, algorithm 3). Here `t`
-/// is the larger of `sigma` and 1. The article uses another scale, `floor(sigma) + 1`. For
-/// `sigma < 1`, this scale is also 1. For `sigma >= 1`, this scale is larger than `sigma`, and
-/// candidates are accepted less often than with `t = sigma`.
+/// (Canonne, Kamath, Steinke 2020, "The discrete Gaussian for differential privacy",
+/// arXiv:2004.00010, algorithm 3.) Here `t` is the larger of `sigma` and 1. The article uses
+/// another scale, `floor(sigma) + 1`. For `sigma < 1`, this scale is also 1. For `sigma >= 1`, this
+/// scale is larger than `sigma`, and candidates are accepted less often than with `t = sigma`.
 ///
 /// # Exactness
 ///

@@ -116,8 +116,9 @@ impl IntegerTable {
         let mut below = weights.below(first as usize);
         // `beyond` is at least 2^128 w_first.
         let beyond = below.pop()? + SHORTFALL;
-        // Compute an upper bound on the sum of w_|k| over all k with |k| < first, plus 2^(b + 2)
-        // w_first, in units of 2^-112. Here b is `block`. Each term is rounded up.
+        // Add the sum of w_|k| over all k with |k| < first to 2^(b + 2) w_first, where b is
+        // `block`. Compute an upper bound on the result, in units of 2^-112. Each term is rounded
+        // up.
         let up = |bound: u128| (bound >> 16) + 1;
         let window: u128 = below.iter().map(|bound| up(*bound) + (SHORTFALL >> 16)).sum();
         let all = (1 << 112) + 2 * window + (up(beyond) << (block + 2));

@@ -24,8 +24,8 @@ pub fn round_to_lattice(x: f64, k: i32) -> f64 {
     big_lattice_point(&shift_floor(doubled + half, shift - 1), k)
 }
 
-/// Clamp the exponent of a lattice to the range from -1074 to 1023, the exponents of the powers of
-/// two that are finite floats.
+/// Clamp the exponent `k` of a lattice to the range from -1074 to 1023. In this range, `2^k` is a
+/// positive finite float.
 #[inline]
 pub(super) fn clamp_exponent(k: i32) -> i32 {
     k.clamp(-1074, 1023)

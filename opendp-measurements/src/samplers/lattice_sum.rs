@@ -11,8 +11,8 @@ use super::{
 use dashu_int::{IBig, Sign, UBig, ops::BitTest};
 use opendp_core::random::{NoEntropy, RandomSource};
 
-/// A type for the rounded sum. For a lattice point `m 2^k`, the type determines whether the rounded
-/// sum is the float nearest to `m 2^k`, or the integer `m`.
+/// A type for the rounded sum. For a lattice point `m 2^k`, the rounded sum is the float nearest to
+/// `m 2^k`, or the integer `m`. The type determines which of these two numbers it is.
 pub(super) trait Landing: PartialEq + Sized {
     /// Convert the lattice point `start + m step` to this type. Here, `start` is a lattice point,
     /// `step` is `2^k`, and `|m|` is below `2^62`. Return `None` if the point is too far from 0 for

@@ -16,8 +16,8 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// A single score is chosen without a draw.
 ///
 /// The index has the distribution of the permute-and-flip mechanism of McKenna and Sheldon (2020).
-/// That mechanism visits the candidates in random order, and accepts each visited candidate with
-/// probability `exp(-|best - score| / scale)`, where `best` is the best of all scores. The first
+/// That mechanism visits the candidates in random order. Let `best` be the best of all scores. Each
+/// visited candidate is accepted with probability `exp(-|best - score| / scale)`. The first
 /// accepted candidate is chosen. Ding et al. (2021, "The Permute-and-Flip Mechanism Is Identical to
 /// Report-Noisy-Max with Exponential Noise", arXiv:2105.07260) prove that this choice has the
 /// distribution of the maximising index.
@@ -54,9 +54,10 @@ pub fn permute_and_flip<T: Score, S: RandomSource>(
 /// Repeated choices by [`permute_and_flip`] with fresh noise would give the second and all later
 /// indices a different distribution. In this function, the candidates that are not chosen yet have
 /// smaller noisy scores than the chosen candidates. So their noise tends to be smaller than fresh
-/// noise, and the next candidate is more likely to be one with a good score. For example, take the
-/// scores 0, 0, -1 and scale 1, and let a candidate of score 0 be first. Then the other candidate
-/// of score 0 is second with probability 0.860. With fresh noise, this probability would be 0.816.
+/// noise. So the next candidate is more likely to have a good score than with fresh noise. For
+/// example, take the scores 0, 0, -1 and scale 1, and let a candidate of score 0 be first. Then the
+/// other candidate of score 0 is second with probability 0.860. With fresh noise, this probability
+/// would be 0.816.
 ///
 /// Cost: about twice the cost of one choice, if `k` is small.
 ///

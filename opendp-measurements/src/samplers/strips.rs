@@ -25,12 +25,12 @@ use std::sync::LazyLock;
 ///
 /// The tail is cut into strips of width 1. If entry 255 is drawn, strip `i` of the tail is drawn
 /// with probability `2^-(i + 1)`. This strip is 32 times as wide as a strip outside of the tail. So
-/// its height is `unit weight_255 / 32 / 2^(i + 1)`. In the tail, `f(x + 1) < f(x) / 2`. So a
-/// height above `f` in the first strip of the tail gives heights above `f` in all strips of the
-/// tail.
+/// its height is `unit weight_255 / 32 / 2^(i + 1)`. In the tail, `f(x + 1) < f(x) / 2`, and from
+/// strip to strip the height is halved. So if the height is above `f` in the first strip of the
+/// tail, the heights are above `f` in all strips of the tail.
 ///
 /// Some points are rounded before `f` is evaluated at these points. So each height is an upper
-/// bound on `f` in its strip, and also outside of the strip, up to a distance of `reach / 32`. Here
+/// bound on `f` in its strip, and up to a distance of `reach / 32` outside of the strip. Here
 /// `reach` is an argument of `Strips::new`.
 #[derive(Debug)]
 pub(super) struct Strips {
@@ -320,7 +320,7 @@ impl LazyReal for LazyPoint {
 /// digits of the point.
 ///
 /// If the enclosures of `exponent` shrink to one number, `accept` terminates with probability 1.
-/// The reason is that the enclosure of `V` also shrinks to one number, and that `V` equals the
+/// There are two reasons. The enclosure of `V` also shrinks to one number. And `V` equals the
 /// quotient `e^-z / height` with probability 0.
 pub(super) fn accept<S: RandomSource>(
     point: &mut LazyPoint,

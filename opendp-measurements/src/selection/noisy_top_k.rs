@@ -54,19 +54,20 @@ use crate::{Scale, SelectionMeasure};
 /// changes `v_j - u_j` differ by at most `r`. Let `h = max_j (v_j - u_j)`.
 ///
 /// *Max-divergence.* [`exponential_top_k`](crate::samplers::exponential_top_k) returns exactly the
-/// indices of the largest `u_j + E_j`, in order, for independent standard exponential `E_j`. Fix an
-/// outcome and the set `C` of its indices. Also fix the noise of all indices outside of `C`. For
-/// `j` in `C`, let `c_j = h - (v_j - u_j)`, which is from 0 to `r`. Suppose that the `E_j` give
-/// this outcome under `u`. Under `v`, take the noise `E_j + c_j` for the indices in `C`. The noise
-/// of the other indices stays the same. This noise gives the same outcome. The sums in `C` are
-/// `v_j + E_j + c_j = u_j + E_j + h`. So each of these sums exceeds the sum under `u` by `h`, and
-/// the order of these sums does not change. The other sums are `v_i + E_i <= u_i + E_i + h`, so the
-/// other sums stay below the sums in `C`. Let `c >= 0`. The noise has the density `e^-x` on
-/// `x >= 0`. The density at `x + c` is `e^-c` times the density at `x`. So substitute `E_j + c_j`
-/// for `E_j` in the integral over the noise in `C`, and average over the other noise. Let `P_u` and
-/// `P_v` be the probabilities of the outcome under `u` and `v`. The result is
-/// `P_v >= e^-(sum c_j) P_u >= e^-(k r) P_u`. A bound for every outcome is a bound for every event.
-/// (For one index, this is the argument of report-noisy-max: Dwork, Roth 2014, Claim 3.9.)
+/// indices of the largest sums `u_j + E_j`, in order. The `E_j` are independent standard
+/// exponential variables. Fix an outcome and the set `C` of its indices. Also fix the noise of all
+/// indices outside of `C`. For `j` in `C`, let `c_j = h - (v_j - u_j)`, which is from 0 to `r`.
+/// Suppose that the `E_j` give this outcome under `u`. Under `v`, take the noise `E_j + c_j` for
+/// the indices in `C`. The noise of the other indices stays the same. This noise gives the same
+/// outcome. The sums in `C` are `v_j + E_j + c_j = u_j + E_j + h`. So each of these sums exceeds
+/// the sum under `u` by `h`, and the order of these sums does not change. The other sums are
+/// `v_i + E_i <= u_i + E_i + h`, so the other sums stay below the sums in `C`. Let `c >= 0`. The
+/// noise has the density `e^-x` on `x >= 0`. The density at `x + c` is `e^-c` times the density at
+/// `x`. So substitute `E_j + c_j` for `E_j` in the integral over the noise in `C`, and average over
+/// the other noise. Let `P_u` and `P_v` be the probabilities of the outcome under `u` and `v`. The
+/// result is `P_v >= e^-(sum c_j) P_u >= e^-(k r) P_u`. A bound for every outcome is a bound for
+/// every event. (For one index, this is the argument of report-noisy-max: Dwork, Roth 2014, Claim
+/// 3.9.)
 ///
 /// *Zero-concentrated divergence.* [`gumbel_top_k`](crate::samplers::gumbel_top_k) has exactly the
 /// distribution of `k` successive choices. Each choice is made by the exponential mechanism among

@@ -60,9 +60,8 @@ fn number(score: &AnyValue) -> Result<f64> {
 
 /// A privacy measure in which the choice of a candidate has a proven loss.
 ///
-/// An implementation makes a claim about the [parts](Measure::parts) of a loss in the measure. The
-/// only part of such a loss is the epsilon of differential privacy, or the two parts are epsilon
-/// and delta.
+/// An implementation claims that a loss in the measure has one or two [parts](Measure::parts). A
+/// single part is the epsilon of differential privacy. Two parts are epsilon and delta.
 pub trait CandidateMeasure: Measure {
     /// Check that the [parts](Measure::parts) of a loss in this measure are epsilon, or epsilon and
     /// delta. Some erased measures have other parts.

@@ -62,9 +62,9 @@ use crate::{Gaussian, Scale, ThresholdNumber};
 /// `linf`, and the fact that each change is at most the sum `l1` of all changes. Here, each change
 /// is at most the length `l2` of all changes. Given the events, both releases are the same function
 /// of the noisy numbers at the keys that both members have. The sum of the squares of the changes
-/// is at most `l2^2`. This sum is also at most `l0 linf^2`, because at most `l0` numbers change. By
-/// the proof of [`make_gaussian`](crate::make_gaussian), the divergence of order `a` is at most `a`
-/// times this sum, divided by `2 scale^2`. So the measurement satisfies approximate
+/// is at most `l2^2`. This sum is also at most `l0 linf^2`, because at most `l0` numbers change.
+/// Let `q` be this sum of squares. By the proof of [`make_gaussian`](crate::make_gaussian), the
+/// divergence of order `a` is at most `a q / (2 scale^2)`. So the measurement satisfies approximate
 /// zero-concentrated differential privacy (Bun, Steinke 2016, Definition 8.1).
 ///
 /// *Rounding.* `l2^2 / (2 scale^2)` is rounded up once. `linf^2 / (2 scale^2)` is rounded up. The

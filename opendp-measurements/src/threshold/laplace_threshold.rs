@@ -58,7 +58,7 @@ use crate::{Laplace, Scale, ThresholdNumber};
 /// # Proof
 /// A key with the number 0 is dropped before any noise is drawn. So both the release and the metric
 /// treat such a key as an absent key. Let `x`, `y` be two members without such keys, at distance
-/// `(l0, l1, linf)`. Between `x` and `y`, at most `l0` numbers change, each number changes by at
+/// `(l0, l1, linf)`. Between `x` and `y`, at most `l0` numbers change. Each number changes by at
 /// most `linf`, and all changes add up to at most `l1`. If `l0`, `l1` or `linf` is 0, `x` and `y`
 /// are equal, and so are the distributions of their releases. The replacement of infinities by
 /// finite numbers does not increase any distance between members.
@@ -88,9 +88,10 @@ use crate::{Laplace, Scale, ThresholdNumber};
 /// most this sum divided by the scale. The removal of keys is post-processing.
 ///
 /// *Together.* Combine each of the two events with an independent coin, so that the probability of
-/// each event becomes exactly `1 - delta`. Let `P_x` and `P_y` be the distributions of the releases
-/// on `x` and `y`. Then for every set `S` of releases, `P_x[S] <= delta + (1 - delta) P_x[S | E]`.
-/// By the bound on the loss, this sum is at most
+/// each event becomes exactly `1 - delta`. The coins do not change the distributions conditioned on
+/// the events. Let `P_x` and `P_y` be the distributions of the releases on `x` and `y`. Then for
+/// every set `S` of releases, `P_x[S] <= delta + (1 - delta) P_x[S | E]`. By the bound on the loss,
+/// this sum is at most
 /// `delta + exp(epsilon) (1 - delta) P_y[S | F] <= delta + exp(epsilon) P_y[S]`. For this kind of
 /// approximation, see Bun, Steinke 2016, Section 8. For the mechanism, see Korolova, Kenthapadi,
 /// Mishra, Ntoulas 2009, and Wilson et al. 2020.

@@ -29,9 +29,8 @@ fn laplace_f64(s: f64, threshold: f64, k: Option<i32>) -> Release<1, u32, f64, f
 fn gaussian(s: f64, threshold: i32) -> Release<2, u32, i32, i32, Concentrated> {
     make_gaussian_threshold(parts(), scale(s), threshold, None).unwrap()
 }
-/// Check that the first part of a loss, which is epsilon or rho, equals its exact value. Check that
-/// the second part, which is delta, is at least its exact value, and exceeds this value by a
-/// relative error of at most `slack`.
+/// Check the two parts of a loss. The first part, epsilon or rho, must equal its exact value. The
+/// second part, delta, must be at least its exact value, with a relative error of at most `slack`.
 #[track_caller]
 fn close(found: Result<(f64, f64)>, (loss, delta): (f64, f64), slack: f64) {
     let found = found.unwrap();

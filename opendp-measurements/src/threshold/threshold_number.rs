@@ -102,8 +102,9 @@ macro_rules! floats {
             /// the distance between `below` and the threshold, all lattice points are multiples of
             /// this distance. Then no lattice point is strictly between `below` and the threshold.
             /// So a better bound holds: the lattice point is at least the first lattice point that
-            /// is not below the threshold. The exact sum of the number and its noise is at most
-            /// half a lattice step below the lattice point of the release.
+            /// is not below the threshold. The lattice point is nearest to the exact sum of the
+            /// number and its noise. So this sum is at most half a lattice step below the lattice
+            /// point.
             fn gap<Q: Number>(threshold: Self, change: Q, k: Option<i32>) -> Result<Option<f64>>
             where
                 f64: InfCast<Q>,

@@ -3,9 +3,9 @@
 //! A node is `{"__function__": NAME, "__module__": MODULE, "__kwargs__": {...}, "__version__": V}`.
 //! Each step of a chain contains the text of all earlier steps several times: in its input domain,
 //! in its input metric, and as the first part of the chain. So the length of the text more than
-//! doubles with each step. The current space of a chain is the space that the next link of the
-//! chain takes. This module builds equal nodes only once, except nodes that depend on the current
-//! space of the chain around them.
+//! doubles with each step. For this reason, this module builds equal nodes only once. The exception
+//! is a node that depends on the current space of the chain around the node: the space that the
+//! next link of the chain takes.
 
 use std::borrow::Cow;
 use std::hash::{BuildHasher, RandomState};

@@ -159,9 +159,10 @@ impl Search<'_> {
 /// A solved float is rounded to a number of significant digits. This constant is the number of
 /// these digits after the first digit.
 const DIGITS: i32 = 5;
-/// Return three roundings of a solved float to a few digits: the nearest number, and the next
-/// numbers above and below this number. The values within the budget are on one side of the solved
-/// float. At least one of the rounded numbers is on this side, so this number is within the budget.
+/// Round a solved float to a few digits in three ways. Return the nearest number, and the next
+/// numbers above and below the nearest number. The values within the budget are on one side of the
+/// solved float. At least one of the rounded numbers is on this side, so this number is within the
+/// budget.
 fn roundings(value: &Json) -> Vec<Json> {
     let number = value.as_number().filter(|number| number.is_f64()).and_then(Number::as_f64);
     let Some(number) = number.filter(|number| *number != 0.0) else { return Vec::new() };

@@ -14,8 +14,8 @@ use crate::{Entry, Registry};
 
 /// The parameters of noise. The search finds their values.
 const SOLVED: [&str; 2] = ["scale", "prob"];
-/// The types to try for a type parameter with more than two possible types, if the space and the
-/// facts do not determine its type.
+/// If a type parameter has more than two possible types, and neither the space nor the facts
+/// determine its type, these types are tried.
 const USUAL: [&str; 2] = ["f64", "i64"];
 /// The largest number of ways to choose the types of one link.
 const CHOICES: usize = 6;
@@ -32,8 +32,8 @@ struct Chain {
     /// Whether the goal's condition `about` holds for the constructor of one of the links. This
     /// field is also `true` if the goal has no such condition.
     about: bool,
-    /// The statistic of the chain: the names of those constructors whose output does not consist of
-    /// rows, in the order of the chain.
+    /// The statistic of the chain: the names of the constructors whose output does not consist of
+    /// rows. The names are in the order of the chain.
     statistic: Vec<String>,
 }
 /// A chain that ends in a measurement.

@@ -31,8 +31,8 @@ use crate::{Key, Tally};
 ///
 /// # Map
 /// `d_out = (d_in, d_in, d_in)`. If the size is known, `d_out = (d_in, d_in, d_in / 2)`. The three
-/// parts are bounds on the number of counts that change, on the sum of the changes, and on the
-/// largest change. The last two parts are rounded up, and cast to `TV`.
+/// parts bound the number of changed counts, the sum of the changes, and the largest change. The
+/// last two parts are rounded up, and cast to `TV`.
 ///
 /// # Proof
 /// A value that is not a key of the output has count zero. If a record is added or removed, the

@@ -16,9 +16,9 @@ use crate::{make_create_dataframe, make_split_lines, make_split_records};
 /// # Precondition
 /// The precondition of [`make_split_lines`] holds: one line is one record. The first line is also a
 /// record, so remove a header first. No cell contains the separator. Otherwise the cell is split at
-/// the separator, even within quotes, and the later cells of the line move to other columns. To
-/// read a CSV file with a header or with quoted cells, use a program that reads CSV, and start from
-/// a space of frames.
+/// the separator, even within quotes, and the later cells of the line move to other columns. If a
+/// CSV file has a header or quoted cells, read it with a program for CSV, and start from a space of
+/// frames.
 ///
 /// # Postcondition
 /// Each line is split into fields by [`make_split_records`]. The postcondition of

@@ -22,8 +22,8 @@ pub(crate) type Fields = VectorDomain<Texts>;
 ///
 /// # Postcondition
 /// The output has one list of fields for each record, in the same order. White space around a field
-/// is removed. Quotes have no special meaning: a separator within quotes also separates fields, and
-/// the later fields of the record move to other places. The size does not change.
+/// is removed. Quotes have no special meaning. So a separator within quotes also separates fields,
+/// and moves the later fields of the record to other places. The size does not change.
 ///
 /// # Map
 /// `d_out = d_in`.

@@ -31,7 +31,7 @@ use crate::rows::each::call;
 /// `d_out = d_in`.
 ///
 /// # Proof
-/// The decision to keep a row, and the cells of its output, depend only on that row; see
+/// The decision to keep a row, and the cells of its output, depend only on that row. See
 /// [`make_filter`](crate::make_filter).
 ///
 /// # Errors

@@ -4,13 +4,13 @@ use opendp_core::arith::DirectedFloat;
 
 /// Choose the branching factor of a tree with about `size_guess` leaves.
 ///
-/// Suppose that `make_consistent_b_ary_tree` estimates the leaves of a noisy tree. For a range of
-/// leaves, the estimate of the count is then the sum of the estimates of these leaves. The function
-/// returns the factor `b`, from 2 to `size_guess`, for which the average variance of the estimates
-/// for all ranges is smallest. The factor minimizes `(b - 1) h^3 - 2 (b + 1) h^2 / 3`. Here `h` is
-/// the logarithm of `size_guess` to the base `b`. (Qardaji, Yang and Li, "Understanding
-/// hierarchical methods for differentially private histograms", 2013.) If `size_guess` is below
-/// two, the function returns `size_guess`.
+/// Suppose that `make_consistent_b_ary_tree` estimates the leaves of a noisy tree. The count of a
+/// range of leaves is then estimated by the sum of the estimates of its leaves. Average the
+/// variance of this sum over all ranges. The function returns the factor `b`, from 2 to
+/// `size_guess`, with the smallest average. This factor minimizes
+/// `(b - 1) h^3 - 2 (b + 1) h^2 / 3`, where `h` is the logarithm of `size_guess` to the base `b`
+/// (Qardaji, Yang and Li, "Understanding hierarchical methods for differentially private
+/// histograms", 2013). If `size_guess` is below two, the function returns `size_guess`.
 ///
 /// The guess must not depend on private data, because the branching factor is public and depends on
 /// the guess.

@@ -7,11 +7,11 @@ use opendp_core::{Atom, Error, Function, Result};
 ///
 /// The nodes of a tree from [`make_b_ary_tree`](crate::make_b_ary_tree) are redundant: the count of
 /// a leaf is also a part of every sum above this leaf. This post-processing combines all nodes by
-/// least squares. The estimates of the leaves, and of all sums of leaves, then have the least
-/// variance among all unbiased linear estimates. The method is theorem 3 of "Boosting the accuracy
-/// of differentially private histograms through consistency", by Hay, Rastogi, Miklau and Suciu
-/// (2010). Here, the method is extended to trees in which some leaves are missing. The weights of
-/// the nodes are computed from the variances of the nodes.
+/// least squares. Among all unbiased linear estimates of the leaves, the result has the least
+/// variance. The same holds for sums of leaves. The method is theorem 3 of Hay, Rastogi, Miklau and
+/// Suciu ("Boosting the accuracy of differentially private histograms through consistency", 2010).
+/// Here, the method is extended to trees in which some leaves are missing. The weights of the nodes
+/// are computed from the variances of the nodes.
 ///
 /// # Arguments
 /// * `branching_factor` - the number of children of each node, at least 2

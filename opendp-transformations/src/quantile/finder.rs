@@ -10,13 +10,13 @@ use spread::{Kind, Numbers, Spread};
 
 /// Finds the position of a number among strictly increasing numbers.
 ///
-/// The finder uses a function that maps numbers to buckets and never decreases: if `a` is in a
-/// lower bucket than `b`, then `a < b`. So the search for a number needs only the sorted numbers in
-/// its own bucket. A table states where these numbers are. The search requires only that the
-/// function never decreases, so the function may round. The finder tries a few functions (see
-/// [`Spread`]), and uses one for which the search takes the fewest steps. If no function spreads
-/// the numbers well, a bucket contains many numbers. The search then takes about as many steps as a
-/// search without buckets.
+/// The finder uses a function that maps numbers to buckets. The function never decreases: if `a` is
+/// in a lower bucket than `b`, then `a < b`. So the search for a number needs only the sorted
+/// numbers in its own bucket. A table states where these numbers are. The search requires only that
+/// the function never decreases, so the function may round. The finder tries a few functions (see
+/// [`Spread`]). Of these, it uses a function for which the search takes the fewest steps. If no
+/// function spreads the numbers well, a bucket contains many numbers. The search then takes about
+/// as many steps as a search without buckets.
 ///
 /// A row is a number whose position is searched. If no bucket contains two of the sorted numbers,
 /// the work for a row is small: the computation of its bucket, one access to a table, two
@@ -210,7 +210,7 @@ impl<T: Number> Finder<T> {
     }
     /// Return the cells of at most [`LANES`] rows.
     ///
-    /// The search can read beyond the bucket of a row, into the next buckets, and then into the
+    /// The search can read beyond the bucket of a row: into the next buckets, and then into the
     /// repetitions of the last number. The numbers in the next buckets are above the row, so they
     /// are not counted. The repetitions are counted only for a row above the last number. For such
     /// a row, the result is limited to the count of all numbers.

@@ -29,8 +29,8 @@ use crate::quantile::ranks::Equal;
 /// Let `n` be the number of records, and let `a / b` be the fraction that
 /// [`make_quantile_score_candidates`](super::make_quantile_score_candidates) uses for `alpha`. Let
 /// `#(x < c)` be the number of records below `c`. The numbers `#(x <= c)` and `#(x > c)` are
-/// defined in the same way. The score of the candidate `c` is the distance between the ideal rank
-/// `a n / b` and the interval from `#(x < c)` to `#(x <= c)`, times `b`:
+/// defined in the same way. For a candidate `c`, take the interval from `#(x < c)` to `#(x <= c)`.
+/// The score of `c` is the distance of this interval from the ideal rank `a n / b`, times `b`:
 ///
 /// `max(0, b * #(x < c) - a * n, a * n - b * #(x <= c))`.
 ///
@@ -66,8 +66,8 @@ use crate::quantile::ranks::Equal;
 ///
 /// *Range.* The changes of two scores differ by at most twice the largest change. If `a = 0`, the
 /// score is `b * #(x < c)`. If `a = b`, the score is `b * #(x > c)`. In these two cases,
-/// [`make_quantile_score_candidates`](super::make_quantile_score_candidates) has the same scores,
-/// and the proof there also holds here.
+/// [`make_quantile_score_candidates`](super::make_quantile_score_candidates) has the same scores.
+/// So the proof there also holds here.
 ///
 /// If no record is equal to a candidate, both constructors compute the same scores. So data sets
 /// without such records attain the bounds of both constructors.

@@ -35,8 +35,8 @@ use crate::symmetric::Records;
 /// # Function
 /// Let `n` be the number of records. Let `D` be 10000 when the size is unknown, and
 /// `floor(u64::MAX / max(n, 1))` when the size is known. If the denominator of `alpha` is below
-/// `D`, let `a / b` be `alpha`. Otherwise let `a / b` be `trunc(alpha * D) / D`. (If `alpha` is a
-/// float, `D` and the product `alpha * D` are rounded to floats.) Let `#(x < c)` be the number of
+/// `D`, let `a / b` be `alpha`. Otherwise let `a / b` be `trunc(alpha * D) / D`. For a float
+/// `alpha`, `D` and the product `alpha * D` are rounded to floats. Let `#(x < c)` be the number of
 /// records below `c`. The numbers `#(x = c)` and `#(x > c)` are defined in the same way. The score
 /// of the candidate `c` is
 ///
@@ -74,9 +74,9 @@ use crate::symmetric::Records;
 /// `d * max(a, b - a)`.
 ///
 /// *Known size.* The data sets differ by at most `floor(d / 2)` replacements. Let `x` be replaced
-/// by `y > x`. Then `t(c)` changes by `-b` if `x < c < y`, by `a - b` if `c = y`, by `-a` if
-/// `c = x`, and otherwise by zero. The inverse replacement causes the opposite change. So each
-/// replacement changes each score by at most `b`.
+/// by `y > x`. Then `t(c)` changes by `-b` if `x < c < y`, by `a - b` if `c = y`, and by `-a` if
+/// `c = x`. Otherwise `t(c)` does not change. The inverse replacement causes the opposite change.
+/// So each replacement changes each score by at most `b`.
 ///
 /// *Range.* The changes of two scores differ by at most twice the largest change. If `a = 0` then
 /// the score is `b * #(x < c)`. An added record changes each score by 0 or `b`. A replacement by a

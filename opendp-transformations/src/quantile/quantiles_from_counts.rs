@@ -48,14 +48,14 @@ named!(Interpolation as "Interpolation");
 /// are not used.
 ///
 /// # Postcondition
-/// The output has a point for each share. For `"linear"`, the cumulative distribution of the counts
-/// first reaches the share at this point (see [`make_cdf`](crate::make_cdf)). For `"nearest"`, take
-/// the bin that contains the point for `"linear"`. The result is the edge of this bin that is
-/// nearer to that point. If both edges are equally near, the result is the lower edge. If the share
-/// is zero and the count of the first bin is zero, the point is the lower edge of this bin.
-/// Whatever the counts are, the point is between the first and the last edge. Counts that add up to
-/// zero are treated as equal counts. If there is only one edge, there is no bin, and each point is
-/// this edge. For integers, the point is rounded toward zero.
+/// The output has a point for each share. For `"linear"`, the point is the first at which the
+/// cumulative distribution of the counts reaches the share (see [`make_cdf`](crate::make_cdf)). For
+/// `"nearest"`, take the bin that contains the point for `"linear"`. The result is the edge of this
+/// bin that is nearer to that point. If both edges are equally near, the result is the lower edge.
+/// If the share is zero and the count of the first bin is zero, the point is the lower edge of this
+/// bin. Whatever the counts are, the point is between the first and the last edge. Counts that add
+/// up to zero are treated as equal counts. If there is only one edge, there is no bin, and each
+/// point is this edge. For integers, the point is rounded toward zero.
 ///
 /// # Map
 /// The function is post-processing, so the privacy loss does not change.

@@ -17,7 +17,7 @@ use crate::rows::each::{each, rows};
 /// # Precondition
 /// For each member of the element domain of the input, `row`
 /// * gives a member of `element`;
-/// * gives the same result for each call with the same record: it uses no randomness, keeps no
+/// * gives the same result for each call with the same record. `row` uses no randomness, keeps no
 ///   state, and reads no other data;
 /// * gives equal records for equal records. In the metrics, `0.0` equals `-0.0`, and NaN equals
 ///   NaN. So the outputs of equal numbers must also be equal;

@@ -20,8 +20,8 @@ use crate::{Pairwise, Sequential};
 /// covariance does not depend on the order of the records or on their division into chunks.
 ///
 /// # Arguments
-/// * `ddof` - the delta degrees of freedom: the sum of products of deviations is divided by the
-///   number of records minus `ddof`.
+/// * `ddof` - the delta degrees of freedom. Let `n` be the number of records. The sum of the
+///   products of deviations is divided by `n - ddof`.
 ///
 /// Pipeline documents can state the type argument `S`, the name of a summation algorithm. `S` has
 /// no effect.

@@ -48,12 +48,12 @@ use crate::symmetric::{Aggregate, Records, through_symmetric};
 /// most `floor(d / 2)` replaced records. For each of the two data sets, add up the rounded records
 /// exactly, and divide the sum by `n`. Let `a >= b` be the two quotients. Then `a` and `b` differ
 /// by at most `floor(d / 2) * (U - L) / n`. Rounding toward zero to multiples of `g` does not
-/// increase the distance between numbers of different signs. For numbers of the same sign, the
-/// distance between the rounded numbers is at most `a - b`, rounded up to a multiple of `g`. The
-/// magnitudes of the rounded bounds are at most `2^p * g`, for a mantissa of `p` bits. So each
-/// rounded quotient is a float, or it exceeds the largest float. A quotient that exceeds the
-/// largest float is replaced by the largest float. The replacement does not increase the distance
-/// between two quotients.
+/// increase the distance between numbers of different signs. For numbers of the same sign, round
+/// `a - b` up to a multiple of `g`. The distance between the rounded numbers is at most this
+/// multiple. The magnitudes of the rounded bounds are at most `2^p * g`, for a mantissa of `p`
+/// bits. So each rounded quotient is a float, or it exceeds the largest float. A quotient that
+/// exceeds the largest float is replaced by the largest float. The replacement does not increase
+/// the distance between two quotients.
 ///
 /// # Errors
 /// `MakeTransformation` when the size is unknown or zero, or when a bound is infinite.

@@ -44,12 +44,12 @@ use crate::{Pairwise, Sequential};
 /// multiple of `g`. For one replaced record, the formula is `(n - 1) / n * (U - L)^2`.
 ///
 /// # Proof
-/// Two data sets of the same size at distance `d_in` differ in at most `k` replaced records. Each
-/// rounded distance is from 0 to the width of the bounds, where the width is rounded up to a
-/// multiple of the power of two. The file `deviations.rs` proves that the results for the rounded
-/// distances differ by at most `a (n - a) / n` times the square of this rounded width. The file
-/// also proves that no smaller bound holds. Let `h` be a multiple of `g`. If two results differ by
-/// at most `h`, the rounded results also differ by at most `h`. The file `grid.rs` proves this.
+/// Two data sets of the same size at distance `d_in` differ in at most `k` replaced records. Let
+/// `W` be the width of the bounds, rounded up to a multiple of the power of two. Each rounded
+/// distance is from 0 to `W`. The file `deviations.rs` proves that the results for the rounded
+/// distances differ by at most `a (n - a) / n * W^2`. The file also proves that no smaller bound
+/// holds. Let `h` be a multiple of `g`. If two results differ by at most `h`, the rounded results
+/// also differ by at most `h`. The file `grid.rs` proves this.
 ///
 /// # Errors
 /// `MakeTransformation` when the size is unknown or zero, or when a bound is infinite.

@@ -47,14 +47,14 @@ use crate::{Pairwise, Sequential};
 /// `(n - 1) / (n (n - ddof)) * (U - L)^2`.
 ///
 /// # Proof
-/// Two data sets of the same size at distance `d_in` differ in at most `k` replaced records. Each
-/// multiple is from 0 to the width of the bounds, where the width is rounded up to a multiple of
-/// the power of two. For each of the two data sets, take the sum of squared deviations of the
-/// multiples. The file `deviations.rs` proves that these two sums differ by at most `a (n - a) / n`
-/// times the square of this rounded width. The file also proves that no smaller bound holds.
-/// Division by the public number `n - ddof` scales these sums and this bound by the same factor.
-/// Let `h` be a multiple of `g`. If two results differ by at most `h`, the rounded results also
-/// differ by at most `h`. The file `grid.rs` proves this.
+/// Two data sets of the same size at distance `d_in` differ in at most `k` replaced records. Let
+/// `W` be the width of the bounds, rounded up to a multiple of the power of two. Each multiple is
+/// from 0 to `W`. For each of the two data sets, take the sum of squared deviations of the
+/// multiples. The file `deviations.rs` proves that these two sums differ by at most
+/// `a (n - a) / n * W^2`. The file also proves that no smaller bound holds. Division by the public
+/// number `n - ddof` scales these sums and this bound by the same factor. Let `h` be a multiple of
+/// `g`. If two results differ by at most `h`, the rounded results also differ by at most `h`. The
+/// file `grid.rs` proves this.
 ///
 /// # Errors
 /// `MakeTransformation` when the size is unknown, zero, or not above `ddof`. `MakeTransformation`

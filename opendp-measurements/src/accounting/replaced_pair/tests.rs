@@ -87,7 +87,7 @@ fn profile(loss: &DiscreteLoss, epsilon: f64) -> f64 {
 /// Compute two bounds on the profile of a pair: from above and from below. `exact` lists one
 /// divergence for each epsilon. Return whether each divergence exceeds the bound from above by at
 /// most [`SLACK`]. Also return the largest amount by which the bound from below exceeds a
-/// divergence, or 0 if there is no such divergence.
+/// divergence, or 0 if the bound exceeds no divergence.
 fn bounds(pair: impl DominatingPair, exact: [f64; 5]) -> (bool, f64) {
     let (low, high) = pair.range(1e-12);
     let grid = Grid::covering(1e-3, low, high);

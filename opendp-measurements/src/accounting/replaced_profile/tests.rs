@@ -92,8 +92,8 @@ fn what_is_known_by_its_curve_alone_is_bounded_as_well() {
             let found = less.delta(epsilon).unwrap() < exact;
             assert!(found || exact == 0.0 || loss < replaced, "{epsilon}");
             assert!(divergence(&both, epsilon) <= double.delta(epsilon).unwrap() + 1e-15);
-            // The bound from both profiles, of `loss` and of `replaced`, is at most the bound from
-            // the profile of `replaced` alone.
+            // The profiles of `loss` and `replaced` together give a bound that is at most the bound
+            // from the profile of `replaced` alone.
             let mixture = profile_of_mixture(&private(replaced), rate).unwrap();
             assert!(single.delta(epsilon).unwrap() <= mixture.delta(epsilon).unwrap() + 1e-15);
         }

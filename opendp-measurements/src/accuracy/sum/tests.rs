@@ -22,8 +22,8 @@ fn root(tail: impl Fn(f64) -> f64, alpha: f64) -> f64 {
     }
     high
 }
-/// Return whether a bound is at least the exact value (up to a rounding error), and exceeds this
-/// value by at most the relative amount `by`.
+/// Return whether a bound is at least the exact value, up to a rounding error. The bound must also
+/// exceed the exact value by a relative amount of at most `by`.
 fn certain(found: f64, exact: f64, by: f64) -> bool {
     exact * (1.0 - 1e-12) <= found && found <= exact * (1.0 + by)
 }

@@ -20,8 +20,8 @@ fn costing<MO: Measure>(measure: MO, loss: MO::Distance) -> Measurement<Numbers,
 
 /// Return whether the reports of an odometer are correct after each of 1000 equal questions.
 /// Correct reports do not decrease. After `k` questions, the epsilon of a correct report is at most
-/// the exact sum, rounded up. The delta of a correct report is at least `1 - (1 - delta)^k`, which
-/// is the probability of at least one failure if `k` questions fail independently.
+/// the exact sum, rounded up. If `k` questions fail independently, at least one of them fails with
+/// probability `1 - (1 - delta)^k`. The delta of a correct report is at least this probability.
 fn sound(epsilon: f64, delta: f64, report: impl Fn(u32) -> (f64, f64)) -> bool {
     let exact = |x: f64| Exact::from_f64(x).unwrap();
     let (mut before, mut none_failed) = ((0.0, 0.0), 1.0_f64);

@@ -5,9 +5,9 @@ use crate::samplers::{Optimize, score::Score};
 use dashu_int::{IBig, UBig};
 use std::ops::Range;
 
-/// The scores of the candidates, without their type. The methods of this trait, which read many
-/// scores during the first draws of noise (see `Heats`), are compiled for each score type. The code
-/// that calls these methods is compiled once for all score types.
+/// The scores of the candidates, without their type. The methods of this trait read many scores
+/// during the first draws of noise (see `Heats`). So these methods are compiled for each score
+/// type. The code that calls these methods is compiled once for all score types.
 pub(super) trait Field {
     fn count(&self) -> usize;
     /// For each block, return the approximate distance between its best score and the best of all

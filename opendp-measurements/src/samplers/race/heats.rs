@@ -168,12 +168,13 @@ fn drop_below(height: f64, left: &mut Vec<Candidate>) {
 /// Return a lower bound `inverse` on `1 / scale`. Then `near * inverse - MIN_POSITIVE` is a lower
 /// bound on `near / scale` for `near >= 0`.
 ///
-/// With `v = 2^-53`, the roundings of the quotient and of both products raise the result by at most
-/// the factor `(1 + v)^3`, and `(1 + v)^3 (1 - 8v) < 1`. If the product `near * inverse` is
-/// subnormal, the error of the product is less than `MIN_POSITIVE`, and the subtraction of
-/// `MIN_POSITIVE` is exact. For other products, this subtraction only decreases the bound. If the
-/// product is infinite, the exact quotient also exceeds all floats. For scales below `1e-290` or
-/// above `1e290`, `1 / scale` could overflow or be subnormal, so `inverse` is 0.
+/// Let `v = 2^-53`. The roundings of the quotient and of both products raise the result by at most
+/// the factor `(1 + v)^3`. The factor `1 - 8v` makes up for these roundings, because
+/// `(1 + v)^3 (1 - 8v) < 1`. If the product `near * inverse` is subnormal, the error of the product
+/// is less than `MIN_POSITIVE`, and the subtraction of `MIN_POSITIVE` is exact. For other products,
+/// this subtraction only decreases the bound. If the product is infinite, the exact quotient also
+/// exceeds all floats. For scales below `1e-290` or above `1e290`, `1 / scale` could overflow or be
+/// subnormal, so `inverse` is 0.
 fn inverse(scale: f64) -> f64 {
     if (1e-290..=1e290).contains(&scale) { (1.0 / scale) * (1.0 - 4.0 * f64::EPSILON) } else { 0.0 }
 }

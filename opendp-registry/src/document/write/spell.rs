@@ -3,10 +3,10 @@
 use opendp_core::{Error, Result, TypeName};
 use serde_json::{Map, Value as Json, json};
 
-/// The text of a file that lists the functions of OpenDP 0.16. Each line of the file is for one
-/// function, and has the module, the name, and the names of the parameters. In some lines, a slash
-/// and a list follow. The list contains the metrics of data sets or the measures that the Python
-/// library accepts for this function.
+/// The text of a file that lists the functions of OpenDP 0.16. Each line describes one function:
+/// its module, its name, and the names of its parameters. In some lines, a slash and a list follow.
+/// The list contains the metrics of data sets or the measures that the Python library accepts for
+/// this function.
 const FUNCTIONS: &str = include_str!("../opendp_0_16.txt");
 /// The version of OpenDP that the serialization states.
 const VERSION: &str = "0.16.0";

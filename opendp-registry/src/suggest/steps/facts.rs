@@ -7,8 +7,8 @@ use serde_json::{Map, Value as Json, json};
 use super::{Chain, OF_DATA, SOLVED, Search, Way};
 use crate::Entry;
 
-/// The constructors that drop the rows outside of their bounds. A fact with the name `bounds`
-/// states the numbers to which rows are clamped, so this fact is not for these constructors.
+/// The constructors that drop the rows outside of their bounds. The fact `bounds` states the bounds
+/// to which rows are clamped. So these constructors do not use this fact.
 const DROPPING: [&str; 1] = ["make_filter_bounds"];
 
 impl Search<'_> {
@@ -70,8 +70,8 @@ impl Search<'_> {
     /// Return whether a transformation converts rows, although the goal does not request the
     /// conversion. Two conversions count: from floats to a type that is not a float type, and from
     /// texts to integers. Rounding changes the median and the sum of rows, and a text such as `4.5`
-    /// is not an integer. The goal requests a conversion if a fact states one of the
-    /// transformation's arguments, or if the condition `about` of the goal holds for the
+    /// is not an integer. The goal requests a conversion in two cases: a fact states one of the
+    /// arguments of the transformation, or the condition `about` of the goal holds for the
     /// transformation.
     pub(super) fn rounds(
         &self,

@@ -36,9 +36,9 @@ const PARALLEL: usize = 1 << 17;
 /// than half of the capacity of the list is free after this step, the capacity becomes twice the
 /// number of words in the list. So each word is read only a few times, and each time from the
 /// cache. The capacity of a list is at most `max(FIRST, 2 * d)`, where `d` is the number of
-/// distinct words in the list. Sets with the same seed are joined list by list. This join reads the
-/// words of a list only if the joined list is too long; see `JOINED`. Counting the words of a large
-/// set uses all cores. The results do not depend on the seed.
+/// distinct words in the list. Sets with the same seed are joined list by list. The words of a list
+/// are read only if the joined list is too long; see `JOINED`. Counting the words of a large set
+/// uses all cores. The results do not depend on the seed.
 pub(crate) struct Set<L> {
     few: Table<L, ()>,
     many: Option<Box<Words>>,

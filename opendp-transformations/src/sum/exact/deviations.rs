@@ -1,12 +1,12 @@
 //! Computes exact sums of squared deviations from the mean, in one pass.
 //!
 //! **Function.** The distance of each record from the lower bound is rounded to `I` times a power
-//! of two; see `offset.rs`. Here `I` is an integer from `0` to `R`, and `R` is the width of the
-//! bounds in units of this power, rounded up. Let `A` be the sum of these integers, and `B` the sum
-//! of their squares. Both sums are exact in any order. Use the square of this power of two as the
-//! unit. Then the sum of squared deviations of the `n` rounded distances is the quotient
-//! `(n B - A^2) / n` of two integers. This quotient is rounded toward zero once, to a float; see
-//! `grid.rs`.
+//! of two, with an integer `I` (see `offset.rs`). Divide the width of the bounds by this power, and
+//! round the quotient up to `R`. So `I` is from `0` to `R`. Let `A` be the sum of these integers,
+//! and `B` the sum of their squares. Both sums are exact in any order. Use the square of this power
+//! of two as the unit. Then the sum of squared deviations of the `n` rounded distances is the
+//! quotient `(n B - A^2) / n` of two integers. This quotient is rounded toward zero once, to a
+//! float; see `grid.rs`.
 //!
 //! **Sensitivity.** Let `x` be a list of `n` numbers between `0` and `R`, with `n >= 1`. Let `V(x)`
 //! be the sum of their squared deviations.
@@ -16,11 +16,11 @@
 //!
 //! *Proof.* If fewer than `k` numbers are replaced, choose further numbers, and replace each of
 //! them by itself. Let `z` be the `n - k` numbers that `x` and `y` share, and `u` the other `k`
-//! numbers of `x`. If `z` is not empty, then `V(y) >= V(z)`. The reason: `z` is a part of `y`, and
-//! the sum of squared deviations of `z` from a point is smallest at the mean of `z`. If `z` is
-//! empty, then `V(y) >= 0`. In this case let `V(z) = 0`, and choose any number from `0` to `R` as
-//! the mean of `z`. The deviations of `x` split into deviations within `u`, deviations within `z`,
-//! and deviations between `u` and `z`:
+//! numbers of `x`. If `z` is not empty, then `V(y) >= V(z)`. There are two reasons. First, `z` is a
+//! part of `y`. Second, the sum of squared deviations of `z` from a point is smallest at the mean
+//! of `z`. If `z` is empty, then `V(y) >= 0`. In this case let `V(z) = 0`, and choose any number
+//! from `0` to `R` as the mean of `z`. The deviations of `x` split into deviations within `u`,
+//! deviations within `z`, and deviations between `u` and `z`:
 //! `V(x) = V(u) + V(z) + k (n - k) / n * (mean(u) - mean(z))^2`. So `V(x) - V(y)` is at most
 //! `D = V(u) + k (n - k) / n * (mean(u) - mean(z))^2`. `D` is convex in each number of `u`, and in
 //! `mean(z)`. So `D` is largest when all these numbers are `0` or `R`. By symmetry, assume that

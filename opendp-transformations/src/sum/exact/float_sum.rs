@@ -35,10 +35,11 @@ use crate::sum::exact::lattice::Lattice;
 use crate::sum::exact::rounding::{Rounding, truncate};
 use crate::symmetric::{Aggregate, Records};
 
-/// If the size is unknown, the larger magnitude of the two bounds is rounded up to a number with at
-/// most this many significant bits. This rounding increases the map by a factor of less than
-/// `1 + 2^-20`. The rule in `rounding.rs` contracts no sum of up to `2^(53 - 21)` records, which is
-/// more than four billion. With more bits, the rule would contract sums of fewer records.
+/// The largest number of significant bits of a rounded bound. If the size is unknown, the larger
+/// magnitude of the two bounds is rounded up to such a number of bits. This rounding increases the
+/// map by a factor of less than `1 + 2^-20`. The rule in `rounding.rs` contracts no sum of up to
+/// `2^(53 - 21)` records, which is more than four billion. With more bits, the rule would contract
+/// sums of fewer records.
 const BOUND_BITS: u32 = 21;
 const MANTISSA: u32 = f64::MANTISSA_DIGITS;
 

@@ -13,10 +13,9 @@ use crate::widest::widest;
 pub(crate) const BITS: i32 = 51;
 /// `2^LOWEST` is the smallest power of two that is an `f64`.
 pub(crate) const LOWEST: i32 = -1074;
-/// The constant `1.5 * 2^52`. If this constant is added to a float of magnitude at most `2^51`, the
-/// sum is in a range where floats have spacing one. So the addition rounds the float to an integer.
-/// The bit pattern of the sum is equal to the bit pattern of the constant, increased by this
-/// integer.
+/// The constant `1.5 * 2^52`. Add this constant to a float of magnitude at most `2^51`. The sum is
+/// in a range where floats have spacing one. So the addition rounds the float to an integer. The
+/// bit pattern of the sum is equal to the bit pattern of the constant, increased by this integer.
 pub(crate) const MAGIC: f64 = 6_755_399_441_055_744.0;
 /// The sum of at most this many multiples fits 64 bits, because `2^11 * 2^51 < 2^63`.
 pub(crate) const BLOCK: usize = 1 << 11;

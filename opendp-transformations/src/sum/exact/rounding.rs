@@ -54,11 +54,11 @@
 //! *If `S' <= R`:* `T(phi(S)) <= S`, and `T` lowers `S'` by less than `g`. So the distance between
 //! the results is less than `d * M + g`.
 //!
-//! *If `S'` is in zone `j >= 1`:* after truncation to multiples of `g`, the two numbers differ by a
-//! multiple `t` of `g`, and `t < d * M + g`. Let `u` be the smallest multiple of `g` that is at
-//! least `d * M`. Then `t <= u`, and `B <= u`. As in the proof of the theorem, the distance between
-//! the results is less than `(1 - c_j) t + c_j B`. This bound does not decrease with `t`, and
-//! `t <= u`. So the bound is at most `(1 - c_j) u + c_j B`. This number is at most `u`, because
+//! *If `S'` is in zone `j >= 1`:* the two numbers are truncated to multiples of `g`. So they differ
+//! by a multiple `t` of `g`, and `t < d * M + g`. Let `u` be the smallest multiple of `g` that is
+//! at least `d * M`. Then `t <= u`, and `B <= u`. As in the proof of the theorem, the distance
+//! between the results is less than `(1 - c_j) t + c_j B`. This bound does not decrease with `t`,
+//! and `t <= u`. So the bound is at most `(1 - c_j) u + c_j B`. This number is at most `u`, because
 //! `B <= u`. So the distance is less than `u`, and `u < d * M + g`.
 //!
 //! In zones where `c_i = 1`, the slope of `phi` is zero, so the rounded sum saturates. The code
