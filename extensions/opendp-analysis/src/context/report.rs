@@ -54,13 +54,13 @@ pub struct Entry {
     /// older versions do not have this number. Without this number, the release is charged for its
     /// `mu`.
     pub rho: Option<Exact>,
-    /// A pair of distributions that dominates the release, if the share of the release was fixed in
-    /// advance, by [`Split::by_kinds`](super::Split::by_kinds) or by a plan. A context whose shares
-    /// are fixed in advance needs this pair to restore the charge.
+    /// A pair of distributions that dominates the release. There is a pair only if
+    /// [`Split::by_kinds`](super::Split::by_kinds) or a plan fixed the share of the release in
+    /// advance. A context whose shares are fixed in advance needs this pair to restore the charge.
     pub share: Option<SharePair>,
-    /// The reserved epsilon for pure losses, and the reserved delta for the deltas of losses. Only
-    /// the entry of the first release of a [plan](super::Plan) has these two numbers, and only if
-    /// the plan reserved them.
+    /// The reserved epsilon for pure losses, and the reserved delta for the deltas of losses. If a
+    /// [plan](super::Plan) reserved these two numbers, the entry of its first release has them. No
+    /// other entry has them.
     pub reserved: Option<[Exact; 2]>,
     /// The shares into which [`Split::by_kinds`](super::Split::by_kinds) or a [plan](super::Plan)
     /// divided the whole budget. There is one share for each release. Each share is a pair of
@@ -120,8 +120,8 @@ pub trait Journal: Send + Sync {
 const SPENT_HOLDS: &str =
     "if the releases were fixed in advance; otherwise only the whole budget is a bound";
 
-/// The text in JSON that states what the remaining budget is for, and why it need not be the budget
-/// minus the total. Only reports about a budget of an epsilon and a delta have this text.
+/// The text of the field `left_holds`. Only reports about a budget of an epsilon and a delta have
+/// this field.
 const LEFT_HOLDS: &str = "for further releases; `spent` and `left` need not add up to the budget, \
                           because losses compose tightly, and parts of delta are kept for other \
                           kinds of noise";

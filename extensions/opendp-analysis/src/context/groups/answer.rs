@@ -98,9 +98,8 @@ impl Moments {
     ///
     /// The returned goal bounds `|z|` except with probability `alpha` instead of `alpha / 2`. So
     /// the bound on `|z|` is divided by the ratio of two quantiles of Laplace noise: the quantile
-    /// at `alpha / 2`, and the quantile at `alpha`. For Gaussian noise, the ratio of these
-    /// quantiles is smaller than for Laplace noise, so the division by the ratio for Laplace noise
-    /// is enough.
+    /// at `alpha / 2`, and the quantile at `alpha`. For Gaussian noise, this ratio is smaller, so
+    /// the division by the ratio for Laplace noise is enough.
     pub(in super::super) fn within(
         &self,
         error: f64,
