@@ -3,10 +3,10 @@
 //!
 //! A source is an iterator of chunks. Each chunk is a member of a domain.
 //! [`Measurement::invoke_chunks`](opendp_core::Measurement::invoke_chunks) reads such an iterator.
-//! If the function of the measurement can process the rows chunk by chunk, a release needs the same
-//! memory for a large table as for a small one. So the table can be larger than memory. A domain
-//! that the caller defines can have a condition on all rows together, such as their order. Such a
-//! domain does not [recombine](opendp_core::Domain::recombines), so all rows are read as one chunk.
+//! Some functions of measurements can process the rows chunk by chunk. Then the memory for the
+//! release does not grow with the table. So the table can be larger than memory. A domain that the
+//! caller defines can have a condition on all rows together, such as their order. Such a domain
+//! does not [recombine](opendp_core::Domain::recombines), so all rows are read as one chunk.
 //!
 //! Reading is **total**: each record of the table gives exactly one row, whatever its cells
 //! contain. This row is a member of the domain. Whether a cell parses is a fact about the data of

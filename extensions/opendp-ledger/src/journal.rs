@@ -132,10 +132,10 @@ impl ContextJournal {
     /// in the budget. The context must not have released anything yet.
     ///
     /// # Errors
-    /// `Argument` in five cases: the budget and the context have different amounts; they have
-    /// different units; they state different public numbers of rows; the context composes tightly
-    /// and the budget does not; the context has released something. Further errors are the errors
-    /// of [`entries`](ContextJournal::entries) and of [`Context::carry_over`].
+    /// `Argument` when the budget and the context have different amounts, different units or
+    /// different public numbers of rows; when the context composes tightly and the budget does not;
+    /// when the context has released something. Further errors are the errors of
+    /// [`entries`](ContextJournal::entries) and of [`Context::carry_over`].
     pub fn attach<MO: Accounted + crate::Accounted>(
         self,
         context: Context<MO>,

@@ -59,9 +59,9 @@ impl QuestionFields {
         Ok(())
     }
     /// Return one text for each answer of a question about groups, such as `only rows with age`.
-    /// The text names each column that only other statistics use, and whose missing cells leave
-    /// rows out of the answer. The text is `None` if there are no such columns. `quantiles` has one
-    /// answer for each quantile.
+    /// The text names each column that has two properties: only other statistics use it, and its
+    /// missing cells leave rows out of the answer. The text is `None` if there are no such columns.
+    /// `quantiles` has one answer for each quantile.
     ///
     /// All statistics of the question use the same rows. If a row has a missing cell in a column
     /// that drops such rows, all statistics leave out this row. The text does not name the columns

@@ -166,8 +166,8 @@ fn literals(items: &[Json]) -> String {
 fn registered(name: &str) -> bool {
     Registry::global().signatures(name).is_ok()
 }
-/// Return whether a JSON value is an object of one entry: the name of a constructor, and the object
-/// of its arguments.
+/// Return whether a JSON value is an object with one entry, whose key is the name of a constructor,
+/// and whose value is an object of arguments.
 fn is_description(json: &Json) -> bool {
     let entry = json.as_object().filter(|object| object.len() == 1);
     entry

@@ -174,9 +174,9 @@ pub(crate) fn is_compressed(file: &str) -> bool {
 /// folder. Files whose names begin with `_` or `.` are not data, so the engine must leave them out.
 ///
 /// # Errors
-/// `FailedFunction` when the path does not exist, or when the name of the file has another ending.
-/// A folder also gives this error if the engine would leave out a file without an error, or would
-/// read a file whose name begins with `_` or `.`.
+/// `FailedFunction` when the path does not exist, or when the name of a file does not end in `.csv`
+/// or `.parquet`, as its format requires. A folder also gives this error if the engine would leave
+/// out a file without an error, or would read a file whose name begins with `_` or `.`.
 pub(super) fn check_files(name: &str, source: &Source) -> Result<()> {
     check_pattern(name, source)?;
     let Some((path, ending)) = local(source) else { return Ok(()) };
