@@ -283,8 +283,8 @@ impl<MO: Accounted> Context<MO> {
     /// Make a context that answers questions about `table`, and pays for the answers from `budget`.
     ///
     /// # Errors
-    /// `Argument` when the split is [by kinds](Split::by_kinds) and the budget is not an epsilon
-    /// and a delta; the errors of the account.
+    /// `Argument` when the split is [by kinds](Split::by_kinds), but the budget is an epsilon alone
+    /// or a rho. The errors of the account.
     pub fn new(table: Table, unit: PrivacyUnit, budget: Budget<MO>, split: Split) -> Result<Self> {
         let size = unit.size_is_public().then_some(table.size());
         let space = Space::new(TableDomain::of(&table, size), SymmetricDistance)?;

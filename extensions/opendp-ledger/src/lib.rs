@@ -40,11 +40,11 @@
 //!   never returns another release, because two independent releases for one charge would break the
 //!   privacy guarantee. If several processes use the same id at once, all processes return the
 //!   release that was recorded first.
-//! - An id belongs to one distance and loss, to the pipeline that the caller states
-//!   ([`Request::pipeline`]), and to the data that the caller names ([`Request::source`]). A
-//!   request with the same id is refused if one of these facts differs. Other differences are not
-//!   noticed. So a caller who states no pipeline must not use one id for two measurements: a
-//!   request for the second measurement would return the release of the first measurement.
+//! - An id belongs to four facts: the distance, the loss, the pipeline that the caller states
+//!   ([`Request::pipeline`]), and the data that the caller names ([`Request::source`]). A request
+//!   with the same id is refused if one of these facts differs. Other differences are not noticed.
+//!   So a caller who states no pipeline must not use one id for two measurements. A request for the
+//!   second measurement would return the release of the first measurement.
 //! - The decision to discard a release depends on the request, the clock and the state of the
 //!   ledger. The decision never depends on the release, so the decision reveals nothing about the
 //!   release.

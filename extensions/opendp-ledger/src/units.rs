@@ -1,5 +1,5 @@
-//! Checks that a budget protects the privacy unit of a study or of a context, and that both state
-//! the same number of people.
+//! Checks of a budget for a study or a context. Both must have the same privacy unit, and state the
+//! same number of people.
 
 use opendp_analysis::PrivacyUnit;
 use opendp_core::{Error, Result};

@@ -6,8 +6,8 @@ use opendp_core::arith::Exact;
 const DIGITS: usize = 4;
 /// The maximum number of digits of an amount that is not rounded.
 const WHOLE: usize = 6;
-/// If the relative difference of an amount and a short decimal number is at most `SAME`, only the
-/// decimal number is written.
+/// If the relative difference between an amount and a short decimal number is at most `SAME`, the
+/// text is only the decimal number.
 const SAME: f64 = 1e-15;
 /// If a relative difference is above `SAME` and at most `NEAR`, the text can have a second part: a
 /// `+` or a `-`, and the difference.

@@ -22,8 +22,8 @@ struct Range {
     to: i64,
 }
 impl QuestionFields {
-    /// Check that the columns in `group_by` are distinct. If `keys` is an object that names only
-    /// such columns, also check that the object has keys for each column in `group_by`.
+    /// Check that the columns in `group_by` are distinct. If `keys` is an object whose names are
+    /// all in `group_by`, also check that it has keys for each column in `group_by`.
     pub(super) fn check_keys(&self) -> Result<()> {
         let names = self.group_by.as_deref().unwrap_or_default();
         for (place, name) in names.iter().enumerate() {

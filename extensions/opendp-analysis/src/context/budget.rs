@@ -25,8 +25,8 @@ use crate::make_truncated_laplace_threshold;
 /// An implementation chooses [`Base`](Accounted::Base), the measure of the mechanisms. The
 /// implementation also converts each loss in `Base` to a loss in its own measure.
 ///
-/// An implementation claims: each mechanism whose loss in `Base` is at most `d` has a loss of at
-/// most `lift(d)` in the measure that implements this trait.
+/// An implementation makes one claim. If the loss of a mechanism in `Base` is at most `d`, its loss
+/// in the measure that implements this trait is at most `lift(d)`.
 pub trait Accounted: Measure + Default {
     /// The measure in which mechanisms state their losses. This measure has no delta.
     type Base: SelectionMeasure
@@ -39,7 +39,7 @@ pub trait Accounted: Measure + Default {
     const PARTS: &'static [&'static str];
     /// The name of the noise that mechanisms of `Base` add, such as "Laplace".
     const NOISE: &'static str;
-    /// If `true`, each loss is an epsilon and a delta, and an [`AdaptiveAccount`] or a
+    /// If `true`, each loss is an epsilon and a delta. An [`AdaptiveAccount`] or a
     /// [`SharedAccount`](opendp_measurements::accounting::SharedAccount) composes the losses.
     /// Otherwise, the losses are added up part by part.
     const TIGHT: bool = false;

@@ -217,8 +217,7 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
         self
     }
     /// Return the budget that is needed for all wanted accuracies. If the budget of the context is
-    /// an epsilon and a delta, return the epsilon that is needed at this delta, together with this
-    /// delta.
+    /// an epsilon and a delta, return its delta, and the epsilon that is needed at this delta.
     ///
     /// # Errors
     /// `Argument` when a question has a weight instead of a wanted accuracy, or when the plan has

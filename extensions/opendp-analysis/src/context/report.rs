@@ -69,8 +69,8 @@ pub struct Entry {
     /// A bound on the distance between the answer and the true answer, if a bound is known. The
     /// bound holds except with probability [`Context::ALPHA`]:
     /// [`Question::accuracy`](super::Question::accuracy) states what this means for keys that are
-    /// found. The entry is made before the release. So the entry has a bound even if the released
-    /// integer is later so near to an end of its type that its error has no bound.
+    /// found. The entry is made before the release. So it has a bound even if the released integer
+    /// is near an end of its type. The error of such an integer has no bound.
     pub accuracy: Option<f64>,
     /// The unit of `accuracy`.
     pub error_in: ErrorIn,

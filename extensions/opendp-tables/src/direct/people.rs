@@ -138,8 +138,7 @@ pub(crate) struct Choice<T> {
     sorted: Vec<T>,
     /// The places of the rows that are kept, counted from 1.
     places: Vec<u32>,
-    /// For each group, the places of its rows: the place of the first row, and the place after the
-    /// last row.
+    /// For each group, the place of its first row, and the place after its last row.
     groups: Vec<(u32, u32)>,
     draw: Draw,
 }

@@ -323,8 +323,8 @@ pub(super) fn reason(error: &DataFusionError, source: &Source) -> String {
         }
     }
 }
-/// If the operating system reported the error, for example because a disk cannot be read, return
-/// the error of the operating system. The libraries wrap such an error in their own errors.
+/// Return the error of the operating system, if the operating system reported the error. An example
+/// is a disk that cannot be read. The libraries wrap such an error in their own errors.
 pub(super) fn of_system(error: &DataFusionError) -> Option<&std::io::Error> {
     let first: &(dyn std::error::Error + 'static) = error;
     std::iter::successors(Some(first), |error| error.source())

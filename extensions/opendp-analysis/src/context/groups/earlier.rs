@@ -115,8 +115,8 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
         Ok(self)
     }
     /// Use the groups and the counts of an earlier answer about the rows of this question. Then
-    /// counts, means and variances need no other release of counts, and a mean can have a wanted
-    /// accuracy in a [`Plan`](super::super::Plan).
+    /// counts, means and variances need no other release of counts. In a
+    /// [`Plan`](super::super::Plan), a mean can then have a wanted accuracy.
     ///
     /// Both questions must have the same context, the same columns of the groups, and the same
     /// columns of all [filters](super::super::Query::filter). The functions of the filters are not
