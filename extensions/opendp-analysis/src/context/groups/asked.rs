@@ -198,8 +198,7 @@ where
     /// probability [`Context::ALPHA`], and accounts for the errors of the released counts, too. If
     /// the groups come from [`found`](Groups::found), a weaker statement holds for each group. The
     /// probability that its key is found and that the error exceeds the bound is at most
-    /// [`Context::ALPHA`]. Among the found keys alone, errors can exceed the bound more often,
-    /// because a key is found more often if the noise on its count is large.
+    /// [`Context::ALPHA`].
     ///
     /// If the question [finds its keys](Groups::find_keys), the keys are released first, and the
     /// other releases are about these keys. A weight then also applies to the release of the keys.

@@ -148,11 +148,11 @@ impl Demand {
     /// fractions: one of the room for pure losses, and one of the room for `mu^2`. The second
     /// returned number is the larger fraction. Return `None` when the room is too small.
     ///
-    /// For each question, let `c` be its weight times `(error * size)^2`, where `error` and `size`
-    /// are fields of its [`Way`]. Fix the sum of the epsilons. By Lagrange multipliers, the sum of
-    /// `c / epsilon^2` is then least if the epsilon of each question is proportional to the cube
-    /// root of its `c`. Or fix the sum of the `mu^2`. Then the sum of `c / mu^2` is least if the
-    /// `mu^2` of each question is proportional to the square root of its `c`.
+    /// [`Demand`] defines the number `c` of a question. Fix the sum of the epsilons. By Lagrange
+    /// multipliers, the sum of `c / epsilon^2` is then least if the epsilon of each question is
+    /// proportional to the cube root of its `c`. Or fix the sum of the `mu^2`. Then the sum of
+    /// `c / mu^2` is least if the `mu^2` of each question is proportional to the square root of its
+    /// `c`.
     pub(super) fn value(&self, room: Endowment) -> Option<(f64, f64)> {
         let part = |taken: f64, weight: f64, room: f64, power: i32| {
             if taken == 0.0 && weight == 0.0 {
