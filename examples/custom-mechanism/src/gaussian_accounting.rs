@@ -14,8 +14,8 @@ const ROOT_OF_HALF_PI: f64 = 1.253_314_137_315_500_4;
 /// Convert the loss of a pure mechanism to Gaussian differential privacy.
 ///
 /// If many mechanisms are composed, the loss grows more slowly in this measure than in
-/// `MaxDivergence`. For `n` equal losses, the composed loss in this measure grows with the root of
-/// `n`, but the sum of the epsilons grows with `n`.
+/// `MaxDivergence`. For `n` equal losses, the composed loss in this measure is proportional to the
+/// root of `n`. The sum of the epsilons is proportional to `n`.
 ///
 /// # Arguments
 /// * `measurement` - a mechanism whose measure is `MaxDivergence`
@@ -34,14 +34,15 @@ const ROOT_OF_HALF_PI: f64 = 1.253_314_137_315_500_4;
 /// the pure loss. The trade-off curve of `e`-DP bounds how well two neighbours can be
 /// distinguished. The curve joins three points by lines: `(0, 1)`, `(1, 0)` and `(k, k)` for
 /// `k = 1 / (1 + exp(e))` (Dong, Roth, Su 2022, Proposition 3). The trade-off curve of mu-GDP is
-/// convex, ends in the points `(0, 1)` and `(1, 0)`, and crosses the diagonal at `Phi(-mu / 2)`
+/// convex, and ends in the points `(0, 1)` and `(1, 0)`. It crosses the diagonal at `Phi(-mu / 2)`
 /// (Section 2.2 of the paper). If `Phi(-mu / 2)` is at most `k`, then the curve of mu-GDP is
 /// nowhere above the lines, and the mechanism is mu-GDP.
 ///
 /// Let `t = mu / 2` and `g(t) = ln(Phi(t) / Phi(-t))`. Then `Phi(-t) <= k` is equivalent to
-/// `e <= g(t)`. Now `g(0) = 0` and `g'(t) = phi(t) / (Phi(t) Phi(-t))`. For two independent
-/// standard normal variables, the probability of the square `[-t, t]^2` is at least the probability
-/// of the disk of radius `t` inside this square: `(2 Phi(t) - 1)^2 >= 1 - exp(-t^2 / 2)`. So
+/// `e <= g(t)`. Now `g(0) = 0` and `g'(t) = phi(t) / (Phi(t) Phi(-t))`. The square `[-t, t]^2`
+/// contains the disk of radius `t`. So for two independent standard normal variables, the
+/// probability of the square is at least the probability of the disk:
+/// `(2 Phi(t) - 1)^2 >= 1 - exp(-t^2 / 2)`. So
 /// `4 Phi(t) Phi(-t) = 1 - (2 Phi(t) - 1)^2 <= exp(-t^2 / 2)`. Because
 /// `phi(t) = phi(0) exp(-t^2 / 2)`, this gives `g'(t) >= 4 phi(0) = 4 / sqrt(2 pi)`. It follows
 /// that `g(mu / 2) >= mu * 2 / sqrt(2 pi) = mu / sqrt(pi / 2)`. The right side equals `e` for

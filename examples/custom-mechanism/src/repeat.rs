@@ -28,11 +28,11 @@ const MAX_TIMES: u32 = 1000;
 /// the root of `times`, rounded up.
 ///
 /// # Proof
-/// The releases come from `times` mechanisms with independent randomness. The loss of each of these
-/// mechanisms is at most the loss that the map of `measurement` states for `d_in`. The measure
-/// computes the joint loss from the list of these losses. If a release is a conversation, the
-/// measure states whether the conversations can be interleaved. If they cannot, each new
-/// conversation closes the earlier ones (`in_turn`).
+/// The releases come from `times` mechanisms with independent randomness. The map of `measurement`
+/// at `d_in` bounds the loss of each of these mechanisms. The measure computes the joint loss from
+/// the list of these losses. If a release is a conversation, the measure states whether the
+/// conversations can be interleaved. If they cannot, each new conversation closes the earlier ones
+/// (`in_turn`).
 ///
 /// # Errors
 /// `MakeMeasurement` when `times` is out of range or the measure does not compose.

@@ -10,13 +10,13 @@
 //!
 //! **How well.** Choose a [`Budget`] for all answers together. A budget is [an
 //! epsilon](Budget::epsilon), [an epsilon and a delta](Budget::epsilon_delta), or [a
-//! rho](Budget::rho). With a delta, the budget also pays for Gaussian noise and for keys that are
-//! not public, and losses compose tightly. A smaller budget gives more privacy. An epsilon of 1 is
-//! a common choice.
+//! rho](Budget::rho). An epsilon and a delta also pay for Gaussian noise and for keys that are not
+//! public. Their losses compose tightly. A smaller budget gives more privacy. An epsilon of 1 is a
+//! common choice.
 //!
 //! **In what shares.** Choose a [`Split`]: [evenly](Split::evenly) over a number of questions, [by
 //! weights](Split::by_weights), [as you go](Split::as_you_go), or [by kinds of
-//! noise](Split::by_kinds), if these kinds are known in advance.
+//! noise](Split::by_kinds). A split by kinds needs kinds that are known in advance.
 //!
 //! ```
 //! use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
@@ -94,10 +94,10 @@
 //! # The best noise
 //!
 //! Under an epsilon and a delta, [`best`](Statistic::best) chooses between Laplace and Gaussian
-//! noise. Many questions get Gaussian noise: for the same error, the composed loss of many releases
-//! is smaller with Gaussian noise than with Laplace noise. A hundred counts get noise of scale
-//! 42.5. If epsilon and delta were divided into a hundred even parts instead, the scale would be
-//! 412.
+//! noise. If there are many questions, they get Gaussian noise. For the same error, many releases
+//! with Gaussian noise have a smaller composed loss than many releases with Laplace noise. A
+//! hundred counts get noise of scale 42.5. If epsilon and delta were divided into a hundred even
+//! parts instead, the scale would be 412.
 //!
 //! ```
 //! # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
@@ -132,8 +132,8 @@
 //! # Ok::<(), opendp_core::Error>(())
 //! ```
 //!
-//! If a [`Journal`] keeps the record of all releases, a plan with an [id](Plan::with_id) is charged
-//! only once, even if the process ends before all answers are used.
+//! A [`Journal`] can record all releases. With a journal, a plan with an [id](Plan::with_id) is
+//! charged only once, even if the process ends before all answers are used.
 //!
 //! # Computing with answers
 //!
@@ -196,8 +196,8 @@
 //!
 //! # What is proved
 //!
-//! Every budget bounds the loss of all answers together. All of the following may depend on all
-//! earlier answers: each question, its kind, its noise, and whether another question is asked.
+//! Every budget bounds the loss of all answers together. Each question, its kind and its noise may
+//! depend on all earlier answers. So may the choice to ask another question.
 //!
 //! | budget | noise | what adds up | theorem |
 //! |---|---|---|---|
@@ -283,8 +283,8 @@ impl<MO: Accounted> Context<MO> {
     /// Make a context that answers questions about `table`, and pays for the answers from `budget`.
     ///
     /// # Errors
-    /// `Argument` when the split is [by kinds](Split::by_kinds) and the budget is not an epsilon
-    /// and a delta; the errors of the account.
+    /// `Argument` when the split is [by kinds](Split::by_kinds), but the budget is an epsilon alone
+    /// or a rho. The errors of the account.
     pub fn new(table: Table, unit: PrivacyUnit, budget: Budget<MO>, split: Split) -> Result<Self> {
         let size = unit.size_is_public().then_some(table.size());
         let space = Space::new(TableDomain::of(&table, size), SymmetricDistance)?;

@@ -132,8 +132,8 @@ fn choice<MO: SelectionMeasure>(
     let scale = Scale::new(scale.value().inf_mul(f64::inf_cast(unit)?)?)?;
     make_noisy_max(scores()?, output_measure.clone(), scale, true)
 }
-/// Return the space of the rows, a function that releases the candidate whose score is chosen, and
-/// the map from distances between rows to distances between scores.
+/// Return three parts: the space of the rows, a function that releases the candidate whose score is
+/// chosen, and the map from distances between rows to distances between scores.
 fn choosing<T, M>(
     input: Space<Rows<T>, M>,
     candidates: Vec<T>,

@@ -24,9 +24,9 @@ const POINTS: usize = 1 << 14;
 /// Make a measurement that releases several quantiles, chosen from a list of candidates.
 ///
 /// The measurement first chooses the middle one of the quantiles. This choice divides the rows into
-/// two parts. Then the measurement chooses the lower quantiles in the lower part, and the higher
-/// quantiles in the upper part, in the same way. So each row affects only about `log2(n)` choices,
-/// if there are `n` quantiles.
+/// two parts. In the same way, the measurement then chooses the lower quantiles in the lower part,
+/// and the higher quantiles in the upper part. If there are `n` quantiles, each row affects only
+/// about `log2(n)` choices.
 ///
 /// # Arguments
 /// * `input` - vectors of numbers under a dataset metric, of known or unknown size
@@ -42,12 +42,12 @@ const POINTS: usize = 1 << 14;
 ///
 /// # Function
 /// *Points.* Sort the candidates. A candidate represents the rows that are equal to it. On each
-/// side, it also represents half of the rows up to the next candidate, or all rows if there is no
-/// other candidate on this side. The represented rows of each candidate are divided into `t` equal
-/// steps, so a candidate has `t + 1` points. A step can contain a fraction of a row. The position
-/// of a point is the number of rows below the point. It is 0 for the first point, and the number of
-/// all rows for the last point. Here `t` is 16 for up to 1024 candidates. For more candidates, `t`
-/// is smaller, but at least 2.
+/// side, it also represents half of the rows up to the next candidate. If there is no other
+/// candidate on this side, it represents all rows there. The represented rows of each candidate are
+/// divided into `t` equal steps, so a candidate has `t + 1` points. A step can contain a fraction
+/// of a row. The position of a point is the number of rows below the point. It is 0 for the first
+/// point, and the number of all rows for the last point. Here `t` is 16 for up to 1024 candidates.
+/// For more candidates, `t` is smaller, but at least 2.
 ///
 /// *Choices.* Let two points `A` and `B` have the levels `l` and `h`. To choose the quantiles
 /// between the two points, take the middle one of these quantiles. Let `a` be the level of this
@@ -56,9 +56,9 @@ const POINTS: usize = 1 << 14;
 /// position of the point and `(1 - r) p_A + r p_B`.
 /// [`make_noisy_max`](opendp_measurements::make_noisy_max) with noise of scale
 /// `2 max(r, 1 - r) scale` chooses a point `C` with a low score. The candidate of this point is
-/// released. The quantiles with lower levels are chosen between `A` and `C`, and the quantiles with
-/// higher levels are chosen between `C` and `B`. At first, `A` is the first point and has the level
-/// 0, and `B` is the last point and has the level 1.
+/// released. The quantiles with lower levels are then chosen between `A` and `C`. The quantiles
+/// with higher levels are chosen between `C` and `B`. At first, `A` is the first point and has the
+/// level 0, and `B` is the last point and has the level 1.
 ///
 /// # Postcondition
 /// For any two members at distance at most `d_in`, the divergence of the releases, in the measure,
@@ -86,7 +86,7 @@ const POINTS: usize = 1 << 14;
 ///
 /// *One choice.* Let `W` be the sum of `w` over the rows that only one of the two members holds.
 /// The ranges for the single rows add up. So the range of the changes by all these rows is at most
-/// `2 W max(r, 1 - r)`. This range divided by the scale of the noise is at most `W / scale`. By the
+/// `2 W max(r, 1 - r)`. Divided by the scale of the noise, this is at most `W / scale`. By the
 /// proof of [`make_noisy_max`](opendp_measurements::make_noisy_max), the choice has a pure loss of
 /// at most `W / scale`, or a `rho` of at most `(W / scale)^2 / 8`.
 ///
@@ -219,11 +219,12 @@ fn distance(d_in: u32) -> AnyDistance {
 /// nearest point. On each level of choices, this omitted distance is at most `1 / (2 t)` of the
 /// rows that one candidate represents, where `t` is the number of steps. The omitted distances of
 /// all levels add up. For a quantile of the level `a`, between two points of the levels `l` and
-/// `h`, let `r` be `(a - l) / (h - l)`. The bound also omits the rounding of `r`, which moves a
-/// target by at most `2^-31` of the rows between the points.
+/// `h`, let `r` be `(a - l) / (h - l)`. The bound also omits the rounding of `r`. This rounding
+/// moves a target by at most `2^-31` of the rows between the points.
 ///
 /// Let `E` be the distance between a chosen point and its quantile. The target of a choice between
-/// two points `A` and `B` is a weighted mean of the positions of `A` and `B`. So the distance
+/// two points `A` and `B` is a weighted mean of the positions of `A` and `B`. The rank of its
+/// quantile is the same weighted mean of the ranks of the quantiles of `A` and `B`. So the distance
 /// between the target and its quantile is at most the larger `E` of `A` and `B`. On each level, the
 /// noise increases this distance by at most `2 max(r, 1 - r) ln(m / alpha)`. Here `m` is the number
 /// of points times the number of quantiles (union bound over all points and all quantiles).

@@ -73,20 +73,20 @@ pub(crate) const MOST: f64 = 9_007_199_254_740_992.0;
 ///
 /// # Proof
 /// In a release, the parts about different keys are independent. Take two members at distance at
-/// most `d_in`. Let `P_i` and `Q_i` be the laws of the part of key `i` on these members. Let `d_i`
-/// be the magnitude of the change of the count of key `i`, where an absent key has the count 0.
-/// Claim: `P_i = G_i + H_i` for two non-negative measures `G_i` and `H_i`, where
-/// `G_i <= exp(d_i / scale) Q_i` and `H_i` has a mass of at most `p`. `H_i` is 0 if the count does
-/// not change.
+/// most `d_in`. Let `P_i` and `Q_i` be the laws (the probability distributions) of the part of key
+/// `i` on these members. An absent key has the count 0. Let `d_i` be the magnitude of the change of
+/// the count of key `i`. Claim: `P_i = G_i + H_i` for two non-negative measures `G_i` and `H_i`,
+/// where `G_i <= exp(d_i / scale) Q_i` and `H_i` has a mass of at most `p`. `H_i` is 0 if the count
+/// does not change.
 ///
 /// It is enough to show the claim for a given `T`, with `p_k` in place of `p`. The law of `T` is
 /// the same for both members. Average the `G_i` and the `H_i` over `T`. These averages prove the
 /// claim for a random `T`, because `p` is the average of `p_k`.
 ///
 /// *Both counts differ from 0.* The release is a function of the noisy counts. Take a noisy count
-/// with a positive probability on both members. The ratio of the two probabilities is at most
-/// `exp(d_i / scale)`. The reason is that the two values of `Z` differ by `d_i`, and that `Z` has
-/// the same law on both members. Some noisy counts have a positive probability on this member, but
+/// with a positive probability on both members. The two values of `Z` differ by `d_i`, and `Z` has
+/// the same law on both members. So the ratio of the two probabilities is at most
+/// `exp(d_i / scale)`. Some noisy counts have a positive probability on this member, but
 /// probability zero on the other member. Let `H_i` be the part of `P_i` that comes from these noisy
 /// counts. These noisy counts are beyond one end of the range of noisy counts on the other member.
 /// So `Z` is one of its `d_i` largest values, or one of its `d_i` smallest values. The mass of
@@ -101,8 +101,8 @@ pub(crate) const MOST: f64 = 9_007_199_254_740_992.0;
 ///
 /// *Together.* At most `l0` counts change. The law of a release is the product of the laws of its
 /// parts. The product of the `G_i` is at most `exp(sum_i d_i / scale)` times the product of the
-/// `Q_i`. The sum of the `d_i` is at most `l1`, and at most `l0 d`. The mass of the product of the
-/// `G_i` is at least `(1 - p)^l0`, so the remaining mass of the law is at most `1 - (1 - p)^l0`. So
+/// `Q_i`. The sum of the `d_i` is at most `l1`, and at most `l0 d`. The product of the `G_i` has a
+/// mass of at least `(1 - p)^l0`. So the rest of the law has a mass of at most `1 - (1 - p)^l0`. So
 /// for every set `S` of releases, `P[S] <= exp(epsilon) Q[S] + delta`.
 ///
 /// If only one count changes, by 1, this measurement is the truncated geometric mechanism of
@@ -118,12 +118,12 @@ pub(crate) const MOST: f64 = 9_007_199_254_740_992.0;
 /// # Accuracy
 /// The magnitude of `Z` is stochastically smaller than the magnitude of Laplace noise without
 /// truncation. So each noisy count has the same bound on its error as with Laplace noise. This
-/// bound does not hold for the released keys alone, because a key is released more often if the
-/// noise on its count is large. Take a weighted sum of several counts, and the event that the error
-/// of this sum exceeds a given number. Let `P` be the probability of this event for Laplace noise
-/// without truncation. To bound the probability of the same event for the noise `Z`, divide `P` by
-/// `1 - 2 q^(k + 1) / (1 + q)`, once for each count. Here `k` is `t - 1`, the smaller one of the
-/// two possible values of `k`.
+/// bound does not hold for the released keys alone: large noise can raise a count to the threshold,
+/// so released counts have large errors more often. Take a weighted sum of several counts. Consider
+/// the event that the error of this sum exceeds a given number. Let `P` be the probability of this
+/// event for Laplace noise without truncation. To bound the probability of the same event for the
+/// noise `Z`, divide `P` by `1 - 2 q^(k + 1) / (1 + q)`, once for each count. Here `k` is `t - 1`,
+/// the smaller one of the two possible values of `k`.
 ///
 /// # Errors
 /// * `MakeMeasurement` when the threshold does not meet the precondition
@@ -326,8 +326,8 @@ fn reordered(kept: Vec<(usize, i128)>, hashes: &[u64]) -> Vec<(usize, i128)> {
 fn whole<V: Integer>(number: V) -> Result<i128> {
     number.to_i128().ok_or_else(|| Error::Overflow("a count exceeds i128".into()))
 }
-/// Return an upper bound on the probability that at least one of `count` independent events
-/// happens, if each event has a probability of at most `each`.
+/// Each of `count` independent events has a probability of at most `each`. Return an upper bound on
+/// the probability that at least one of the events happens.
 fn any_of(count: u32, each: f64) -> Result<f64> {
     if count == 1 || each == 1.0 {
         return Ok(each);

@@ -48,7 +48,7 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = ALPHA, allow_negative_numbers = true)]
     pub(crate) alpha: f64,
     /// Answer in CSV: question, label, value, lower and upper end of the interval. A dry run has no
-    /// answers, so it has no CSV. The CSV is for a file: its labels are unchanged texts of the
+    /// answers, so it has no CSV. Write the CSV to a file: its labels are unchanged texts of the
     /// data, and a terminal obeys control characters in these texts
     #[arg(long)]
     pub(crate) csv: bool,

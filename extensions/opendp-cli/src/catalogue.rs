@@ -111,8 +111,8 @@ fn documented(signatures: &[std::sync::Arc<Entry>]) -> Option<&Entry> {
 }
 
 /// Return whether the claims of all signatures with one name are proved. A signature without
-/// documentation is not checked: it comes from a package that registers, for its own types, the
-/// documented function of another package.
+/// documentation is not checked. Such a signature comes from a package that registers the
+/// documented function of another package for its own types.
 fn proved(first: &Entry, signatures: &[std::sync::Arc<Entry>]) -> bool {
     let undocumented = |entry: &Entry| entry.documentation().is_empty();
     let functions = functions(signatures);

@@ -256,7 +256,7 @@ fn json(path: &Path, file: File) -> Result<Result<Json>> {
 ///
 /// # Errors
 /// [`outside`] when the value is not a member of the domain. For a domain with rows of atoms, there
-/// are only two such cases: the value is not an array, or the domain states another number of rows.
+/// are only two such cases. The value is not an array, or the domain states another number of rows.
 /// [`outside`] is the same error for all data. `Argument` when the data do not have the column.
 pub(crate) fn member(json: Json, column: Option<&str>, domain: &AnyDomain) -> Result<AnyValue> {
     let json = match column {

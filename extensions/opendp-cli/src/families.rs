@@ -29,10 +29,10 @@ const MANY: usize = 4;
 /// Group signatures by their shapes. Each signature has the form in which `list` writes it.
 ///
 /// Some signatures have a type parameter for a whole domain, such as
-/// `VectorDomain<AtomDomain<i32>>`, and also contain the element type, here `i32`. Signatures with
-/// different element types then have different shapes, so there can be many groups. In this case,
-/// if no signature has a type parameter `T`, try a type parameter `T` for the element type. Keep
-/// this type parameter only if it gives fewer groups.
+/// `VectorDomain<AtomDomain<i32>>`. If they also contain the element type, here `i32`, then
+/// signatures with different element types have different shapes. So there can be many groups. In
+/// this case, if no signature has a type parameter `T`, try a type parameter `T` for the element
+/// type. Keep this type parameter only if it gives fewer groups.
 pub(crate) fn of(signatures: &[Json]) -> Vec<Family> {
     let families =
         grouped(signatures.iter().map(|signature| (types(signature), signature)).collect(), None);
@@ -161,8 +161,8 @@ impl Family {
         lines
     }
 }
-/// Write one of the types of a signature. If `element` is the name of a type parameter, and the
-/// written type has arguments, write this name in place of the type of elements.
+/// Write one of the types of a signature. Suppose that `element` is the name of a type parameter,
+/// and that the written type has arguments. Then write this name in place of the type of elements.
 fn shown(type_name: &str, types: &[(&str, &str)], element: Option<&str>) -> String {
     let element: Vec<_> = types.iter().copied().filter(|(name, _)| element == Some(name)).collect();
     match type_name.parse::<TypeName>() {

@@ -4,9 +4,8 @@ use opendp_core::{Error, Result};
 
 use crate::{Command, budget, command, program};
 
-/// Return whether a subcommand only prints a text for readers: about constructors, about the
-/// program, about a table for its curator, or about budgets. Such a command changes nothing and
-/// spends nothing.
+/// Return whether a subcommand only prints a text: about constructors, the program or budgets, or
+/// about a table for the curator of the table. Such a command changes nothing and spends nothing.
 pub(crate) fn is_page(command: &Command) -> bool {
     use Command::{Budget, Completions, Describe, Inspect, List, Man, Suggest};
     use budget::Command::{Export, History, Show};

@@ -57,8 +57,8 @@ pub(crate) struct Arguments {
     /// The separator of the cells of a CSV table: one character, or `tab`; defaults to a comma
     #[arg(long, value_parser = data::parse_separator)]
     pub(crate) separator: Option<u8>,
-    /// The distance of neighbouring inputs, as JSON; without a distance, no loss is printed, and a
-    /// release without a bound on its loss at a small distance is refused
+    /// The distance of neighbouring inputs, as JSON. Without a distance, no loss is printed. Then a
+    /// release is refused if no bound on its loss at a small distance is known
     #[arg(long, allow_hyphen_values = true, value_parser = crate::parse_json)]
     pub(crate) d_in: Option<Json>,
     /// Charge the release to a budget before the release is printed; needs --id, and --d-in if the

@@ -106,7 +106,7 @@ impl CsvTable {
     /// [`next_row`](CsvTable::next_row) and [`next_cells`](CsvTable::next_cells) have read are
     /// counted.
     ///
-    /// If a program writes a line break within a quoted cell, the first and the last line of this
+    /// Some programs write a line break within a quoted cell. The first and the last line of such a
     /// cell usually have an odd number of quotes. This type reads each of these lines as one
     /// record. The result is an exact fact about the data, so show the result only to people who
     /// may see the data.

@@ -3,7 +3,7 @@
 //!
 //! A source is an iterator of chunks. Each chunk is a member of a domain.
 //! [`Measurement::invoke_chunks`](opendp_core::Measurement::invoke_chunks) reads such an iterator.
-//! If the function of the measurement can process the rows chunk by chunk, the memory for the
+//! Some functions of measurements can process the rows chunk by chunk. Then the memory for the
 //! release does not grow with the table. So the table can be larger than memory. A domain that the
 //! caller defines can have a condition on all rows together, such as their order. Such a domain
 //! does not [recombine](opendp_core::Domain::recombines), so all rows are read as one chunk.

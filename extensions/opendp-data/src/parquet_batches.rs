@@ -8,9 +8,8 @@ use arrow::error::ArrowError;
 use crate::panics::caught;
 use crate::progress::wide;
 
-/// The batches of a Parquet file. If the library panics, or if the file has another number of rows
-/// than it states, there is an error in place of the next batch. Each later call also returns an
-/// error.
+/// The batches of a Parquet file. If the library panics, or if the file does not have the number of
+/// rows that it states, the next batch is an error. Each later call also returns an error.
 pub(crate) struct Batches {
     /// The reader, or `None` after an error.
     reader: Option<ParquetRecordBatchReader>,

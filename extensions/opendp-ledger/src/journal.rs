@@ -132,11 +132,10 @@ impl ContextJournal {
     /// in the budget. The context must not have released anything yet.
     ///
     /// # Errors
-    /// `Argument` when the amount of the budget is not the amount of the context, when the budget
-    /// protects another unit, when it states another public number of rows, or when the context has
-    /// released something. `Argument` also when the context composes tightly and the budget does
-    /// not. Further errors are the errors of [`entries`](ContextJournal::entries) and of
-    /// [`Context::carry_over`].
+    /// `Argument` when the budget and the context have different amounts, different units or
+    /// different public numbers of rows; when the context composes tightly and the budget does not;
+    /// when the context has released something. Further errors are the errors of
+    /// [`entries`](ContextJournal::entries) and of [`Context::carry_over`].
     pub fn attach<MO: Accounted + crate::Accounted>(
         self,
         context: Context<MO>,
@@ -209,9 +208,9 @@ impl ContextJournal {
             return Ok(losses.iter().fold(Loss::zero(self.notion), |sum, loss| sum.plus(loss)));
         }
         let loss = Loss::together(losses)?;
-        // The first entry of a plan states the epsilon and the delta that the plan reserves, or the
-        // shares into which the plan divides the budget. With `Split::by_kinds`, the first entry
-        // states the shares of all later releases, too. The ledger then charges each release alone.
+        // A plan reserves an epsilon and a delta, or divides the budget into shares. Its first
+        // entry states the reserve or the shares. With `Split::by_kinds`, the first entry states
+        // the shares of all later releases, too. The ledger then charges each release alone.
         match entries.first().map(|first| (&first.reserved, &first.shares)) {
             Some((_, Some(shares))) if shares.len() == entries.len() => {
                 loss.sharing(&account.total, shares)

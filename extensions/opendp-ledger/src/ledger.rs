@@ -120,10 +120,10 @@ impl Ledger {
     /// of an [`AdaptiveAccount`](opendp_measurements::accounting::AdaptiveAccount) keep the total
     /// loss within the budget. The documentation of this account states what is proved.
     ///
-    /// This function computes the filters, and stores them with the budget. Many small losses
-    /// compose to less than their sum if each of them is a pure loss, or a loss with a `mu^2`
-    /// ([`Loss::with_mu_squared`]). The loss of Gaussian noise has a `mu^2`. A single pure loss
-    /// costs the same as in any other budget.
+    /// This function computes the filters, and stores them with the budget. Some losses are pure
+    /// losses, and some have a `mu^2` ([`Loss::with_mu_squared`]), as the loss of Gaussian noise
+    /// does. Many small losses of these two kinds compose to less than their sum. A single pure
+    /// loss costs the same as in any other budget.
     ///
     /// A part of the delta is kept for the composition of such losses, from the first release on.
     /// The first release decides how large this part is. So the budget can refuse releases whose

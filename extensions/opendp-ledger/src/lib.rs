@@ -31,20 +31,20 @@
 //!
 //! - The losses of all releases that were ever returned are in the ledger. Their exact sum is at
 //!   most the budget. If the budget composes tightly, a bound on the total loss is at most the
-//!   budget instead. This promise holds for any number of processes that share the file, and for
-//!   any names by which these processes open the file. The promise also holds if the processes are
-//!   killed at any time.
+//!   budget instead. This promise holds for any number of processes that share the file, even if
+//!   they open the file by different names. The promise also holds if the processes are killed at
+//!   any time.
 //! - After a crash, either a loss and its release are both recorded, or neither is recorded. If
 //!   neither is recorded, nothing is charged. The release is lost, but no caller has received it.
 //!   If both are recorded, a retry under the same id returns the recorded release. Such a retry
 //!   never returns another release, because two independent releases for one charge would break the
 //!   privacy guarantee. If several processes use the same id at once, all processes return the
 //!   release that was recorded first.
-//! - An id belongs to one distance and loss, to the pipeline that the caller states
-//!   ([`Request::pipeline`]), and to the data that the caller names ([`Request::source`]). A
-//!   request with the same id is refused if one of these facts differs. Other differences are not
-//!   noticed. So a caller who states no pipeline must not use one id for two measurements: a
-//!   request for the second measurement would return the release of the first measurement.
+//! - An id belongs to four facts: the distance, the loss, the pipeline that the caller states
+//!   ([`Request::pipeline`]), and the data that the caller names ([`Request::source`]). A request
+//!   with the same id is refused if one of these facts differs. Other differences are not noticed.
+//!   So a caller who states no pipeline must not use one id for two measurements. A request for the
+//!   second measurement would return the release of the first measurement.
 //! - The decision to discard a release depends on the request, the clock and the state of the
 //!   ledger. The decision never depends on the release, so the decision reveals nothing about the
 //!   release.
@@ -105,10 +105,10 @@
 //! # Storage
 //! A ledger is one file of lines that any program can read. All locks are locks of the file's
 //! inode. So a file that is mounted at two places is one ledger. The file is also one ledger after
-//! a crash, because the ledger has no separate log file. On Unix, a file with more than one hard
-//! link is refused, because a user can mistake a hard link for a copy. To copy a ledger, copy the
-//! file. The file must be on a local disk, because locks of network file systems are not reliable.
-//! With the feature `postgres`, a ledger can be two tables on a server instead (`Ledger::connect`).
+//! a crash, because the ledger has no separate log file. A user can mistake a hard link for a copy.
+//! So on Unix, a file with more than one hard link is refused. To copy a ledger, copy the file. The
+//! file must be on a local disk, because locks of network file systems are not reliable. With the
+//! feature `postgres`, a ledger can be two tables on a server instead (`Ledger::connect`).
 //!
 //! When a ledger is opened, the whole file is read. Reading a hundred thousand releases of 400
 //! bytes took 1.7 seconds in a build with little optimisation, on the machine that is described
@@ -119,8 +119,8 @@
 //! writing, it is converted to a ledger of lines, in the same file. No other process is allowed to
 //! have the file open at that time. SQLite writes a log beside the file, and the name of this log
 //! is the name of the file followed by `-wal`. So open the file by the name that the earlier
-//! version used. If the file is opened by another name, such as the name of a link, the log is not
-//! found. If the log was damaged before the conversion, the damage cannot be noticed.
+//! version used. Under another name, such as the name of a link, the log is not found. If the log
+//! was damaged before the conversion, the damage cannot be noticed.
 //!
 //! A spend is a charge to a budget. A durable spend needs a sync, so the disk limits the number of
 //! spends per second. Waiting threads of one process share one sync, so these threads can make many

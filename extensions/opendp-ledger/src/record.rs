@@ -1,5 +1,5 @@
-//! Budgets, entries, and the seals that detect damage. A seal is a hash of the content of an entry,
-//! or of the content of a row of a database.
+//! Budgets, entries, and the seals that detect damage. A seal is a hash of an entry, or of a row of
+//! a database.
 
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 mod row;
@@ -46,8 +46,8 @@ pub struct Account {
     pub(crate) head: String,
 }
 impl Account {
-    /// Return the rest of the budget. If the budget composes tightly, return the epsilon and the
-    /// delta that remain in the filter with the largest rest ([`AdaptiveAccount::left`]).
+    /// Return the rest of the budget. If the budget composes tightly, choose the filter with the
+    /// largest rest, and return the epsilon and the delta of this rest ([`AdaptiveAccount::left`]).
     pub fn remaining(&self) -> Loss {
         let left = self.filters.as_ref().and_then(|filters| tight::loss(filters.left().ok()?).ok());
         match (&self.filters, left) {

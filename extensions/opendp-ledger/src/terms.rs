@@ -80,10 +80,10 @@ impl Unit {
     /// # Proof
     /// Let two data sets be at change-one distance at most `k`. Then at most `k` replacements of
     /// rows turn the first data set into a permutation of the second data set. Each replacement
-    /// removes one row and adds one row, so the replacement moves a data set by at most 2 in the
-    /// symmetric distance. By the triangle inequality, the data sets are at symmetric distance at
-    /// most `2 k`. So the loss of a release at the symmetric distance `2 k` bounds the divergence
-    /// of its output distributions on these data sets.
+    /// removes one row and adds one row. So the symmetric distance between the data sets before and
+    /// after a replacement is at most 2. By the triangle inequality, the data sets are at symmetric
+    /// distance at most `2 k`. So the loss of a release at the symmetric distance `2 k` bounds the
+    /// divergence of its output distributions on these data sets.
     ///
     /// A unit of the symmetric distance does not admit a change-one distance. Data sets at
     /// symmetric distance 2 can have different numbers of rows. A loss at a change-one distance

@@ -1,5 +1,5 @@
-//! Checks that a budget protects the privacy unit of a study or of a context, and that both state
-//! the same number of people.
+//! Checks of a budget for a study or a context. Both must have the same privacy unit, and state the
+//! same number of people.
 
 use opendp_analysis::PrivacyUnit;
 use opendp_core::{Error, Result};
@@ -62,9 +62,9 @@ impl Asker {
     }
 }
 impl Account {
-    /// Check that the budget states a unit, and that this unit is the privacy unit of a study or of
-    /// a context. For every release, the ledger also calls [`Terms::misfit`]. But the errors of the
-    /// ledger do not write the unit in the form that a study or a context uses.
+    /// Check that the budget states the privacy unit of a study or of a context. For every release,
+    /// the ledger also calls [`Terms::misfit`]. But the errors of the ledger do not write the unit
+    /// in the form that a study or a context uses.
     ///
     /// Different studies can protect different units, such as one row of each person, two rows of
     /// each person, or the replacement of rows. The sum of losses for different units is not a
@@ -106,10 +106,9 @@ impl Account {
     }
 }
 impl Terms {
-    /// Check two public numbers: the number of rows that is stated in `place`, and the number of
-    /// people of the budget. If both numbers are stated, and the budget states a unit with at most
-    /// one row for each person, then the two numbers must be equal. The rows of the data are not
-    /// counted.
+    /// Compare two public numbers: the number of rows that is stated in `place`, and the number of
+    /// people of the budget. They must be equal if both are stated, and if the unit of the budget
+    /// has at most one row for each person. The rows of the data are not counted.
     ///
     /// # Errors
     /// `Argument` when the two numbers differ.

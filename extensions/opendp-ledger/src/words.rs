@@ -6,23 +6,23 @@ use opendp_core::arith::Exact;
 const DIGITS: usize = 4;
 /// The maximum number of digits of an amount that is not rounded.
 const WHOLE: usize = 6;
-/// If the relative difference of an amount and a short decimal number is at most `SAME`, only the
-/// decimal number is written.
+/// If the relative difference between an amount and a short decimal number is at most `SAME`, the
+/// text is only the decimal number.
 const SAME: f64 = 1e-15;
-/// A relative difference above `SAME` and at most `NEAR` can be written as a second part of the
-/// text, after a `+` or a `-`.
+/// If a relative difference is above `SAME` and at most `NEAR`, the text can have a second part: a
+/// `+` or a `-`, and the difference.
 const NEAR: f64 = 1e-9;
 
 /// Write an amount in a few digits, such as `0.2` or `3.1e-7`.
 ///
 /// An amount of at most six digits is written completely. Any other amount is rounded to four
 /// digits: a loss is rounded up (`up` is true), and the rest of a budget is rounded down. There are
-/// two exceptions. First, if the relative difference of an amount and a decimal number with at most
-/// six digits is at most `10^-15`, this decimal number is written. The rounding error of a float is
-/// about as large as such a difference, so the float 0.2 is written `0.2`. Second, if the relative
-/// difference of an amount and the nearest decimal number with four digits is at most `10^-9`, this
-/// decimal number is written. If this decimal number is below a loss, or above the rest of a
-/// budget, the difference is written as a second part, and is rounded up. So a loss is never
+/// two exceptions. First, an amount can be very near a decimal number with at most six digits: the
+/// relative difference is at most `10^-15`. Then this decimal number is written. The rounding error
+/// of a float is about as large as such a difference, so the float 0.2 is written `0.2`. Second,
+/// the relative difference between an amount and the nearest decimal number with four digits can be
+/// at most `10^-9`. Then this decimal number is written. If it is below a loss, or above the rest
+/// of a budget, the difference is written as a second part, and is rounded up. So a loss is never
 /// written too small, apart from a relative difference of `10^-15`. Because of the two exceptions,
 /// a small rounding error of the arithmetic does not raise or lower the last written digit.
 ///

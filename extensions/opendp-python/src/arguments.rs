@@ -26,8 +26,8 @@ pub(crate) struct Given {
     /// How the objects among the arguments were made.
     pub(crate) inner: Vec<(String, Inner)>,
 }
-/// An argument, a bound on the number of constructors on each path through the argument, and how
-/// the objects in the argument were made.
+/// An argument with two facts: a bound on the number of constructors on each path through the
+/// argument, and how the objects in the argument were made.
 type Read = (Arg, usize, Inner);
 /// Read the arguments of a call by their names.
 pub(crate) fn read(given: &Bound<'_, PyDict>) -> Result<Given> {

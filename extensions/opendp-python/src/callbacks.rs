@@ -83,8 +83,8 @@ const INTERRUPTED: &str = "a Python function was stopped by KeyboardInterrupt";
 const EXITED: &str = "a Python function was stopped by SystemExit";
 
 /// If a function or a map of a user raised an exception that asks the program to stop, return a new
-/// exception of the same class. Python must receive an exception of this class, because code that
-/// handles errors of this library would catch any other error and continue. The exception is new,
+/// exception of the same class. Code that handles errors of this library would catch any other
+/// error and continue. So Python must receive an exception of this class. The exception is new,
 /// because the text, the frames and the exit status of the raised exception can contain data. The
 /// new exit status is 1, which means a failure.
 #[cold]
@@ -207,7 +207,7 @@ fn curve(loss: &Bound<'_, PyAny>) -> Result<RenyiCurve> {
     })
 }
 /// Read a loss that a map computed. A measure rounds every loss down when it reads the loss. This
-/// rounding is right for a bound that a user states, but the loss of a map must not be rounded
+/// rounding is right for a bound that a user states. But the loss of a map must not be rounded
 /// down. So if the measure has changed the loss, the result is an error.
 fn loss(measure: &AnyMeasure, d_out: &Bound<'_, PyAny>) -> Result<AnyDistance> {
     if let Ok(profile) = d_out.cast::<Profile>() {

@@ -1,6 +1,6 @@
 //! Runs functions on arrays of numpy. If a function accepts rows in chunks, the array is not copied
-//! as a whole. But a domain can state a condition on all rows together. Then the array is copied as
-//! a whole, because each chunk of a column can be a member although the column is not.
+//! as a whole. But a domain can state a condition on all rows together. Then each chunk of a column
+//! can be a member although the column is not. So the array is copied as a whole.
 //!
 //! As in Arrow, a column can consist of several arrays, which are called pieces. If a function
 //! accepts rows in chunks, the pieces are not joined first. Pieces whose rows are aligned are read

@@ -36,8 +36,8 @@ impl Profile {
 
 /// A bound on the Renyi divergence of each order. A call with an order returns the bound.
 ///
-/// The key `"renyi"` has the points of the curve at the twenty orders, from 1.125 to 128, at which
-/// budgets in Renyi divergence add up losses. So `dict(curve)` is the form of the curve in a
+/// Budgets in Renyi divergence add up losses at twenty orders, from 1.125 to 128. The key `"renyi"`
+/// has the points of the curve at these orders. So `dict(curve)` is the form of the curve in a
 /// document.
 #[pyclass(frozen, name = "RenyiCurve", module = "opendp_rs")]
 pub(crate) struct Renyi(RenyiCurve);

@@ -32,7 +32,7 @@ impl RustRelease {
         Ok(RustRelease { release: release().or_raise(py)?, rows })
     }
     /// Release once, and return how many seconds the release took. If `checked` is true, first
-    /// check that the rows are a member of the domain, as each release from Python does.
+    /// check that the rows are a member of the domain. Each release from Python makes this check.
     #[allow(clippy::disallowed_methods, reason = "the release does not depend on this time")]
     fn seconds(&self, py: Python<'_>, checked: bool) -> PyResult<f64> {
         detached(py, || {

@@ -160,5 +160,5 @@ almost the same, whether or not one individual is in the data. The privacy loss 
 difference.</p><p>A 95 % interval contains the exact answer in at least 95 of 100 releases. The \
 exact answer is computed after limits and bounds on each individual. If the groups were found in \
 the data, the 95 of 100 releases hold for all groups together, including the groups that were not \
-found. The intervals of the groups that are shown miss the exact answer more often, because noise \
+found. The intervals of the shown groups alone can miss the exact answer more often, because noise \
 can raise a count above the limit at which a group is shown.</p></footer>\n";

@@ -89,9 +89,9 @@ impl Study {
             }
             found = Some(columns);
         }
-        // After the first read, any error can depend on the records. This is also true if the
-        // questions are wrong for this number of rows, because for other data, `read` could fail
-        // instead.
+        // After the first read, any error can depend on the records. An example is an error about
+        // questions that are wrong for this number of rows: with other data, `read` could fail
+        // before this error.
         let (mut begun, mut of_file) = (found.is_some(), false);
         let outcome = study.ask(
             |name, kind| {

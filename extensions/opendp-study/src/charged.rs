@@ -79,8 +79,10 @@ impl Study {
     /// on the disk. If the id has earlier answers, return them without a new charge, and read
     /// nothing.
     ///
-    /// The budget must state its unit, and this unit must be the unit of the study. If the budget
-    /// composes tightly, each release of the study is charged separately.
+    /// The budget must state its unit, and this unit must be the unit of the study. A budget that
+    /// composes tightly is charged for each release of the study separately, under two conditions:
+    /// the budget of the study is an epsilon and a delta, and the document states the number of
+    /// rows if it is public. Otherwise, the budget of the study is charged as one loss.
     ///
     /// `read` returns the cells of a column. If `read` returns a [`Failure::OfFile`], this failure
     /// must not depend on the cells. Any other failure of `read` may depend on the cells.

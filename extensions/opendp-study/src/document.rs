@@ -85,7 +85,7 @@ impl ColumnFields {
     }
     /// Check that bounds are in order and are stated only for numbers. Also check that a missing
     /// cell counts as a number within the bounds. Earlier versions made no such checks. So check
-    /// only before a new answer: a ledger can then still return the answers that it keeps for an
+    /// only before a new answer. Then a ledger can still return the answers that it keeps for an
     /// earlier document.
     pub(super) fn check(&self) -> Result<()> {
         match (self.kind, self.bounds) {

@@ -22,8 +22,8 @@ struct Range {
     to: i64,
 }
 impl QuestionFields {
-    /// Check that the columns in `group_by` are distinct. If `keys` is an object that names only
-    /// such columns, also check that the object has keys for each column in `group_by`.
+    /// Check that the columns in `group_by` are distinct. If `keys` is an object whose names are
+    /// all in `group_by`, also check that it has keys for each column in `group_by`.
     pub(super) fn check_keys(&self) -> Result<()> {
         let names = self.group_by.as_deref().unwrap_or_default();
         for (place, name) in names.iter().enumerate() {
@@ -59,9 +59,9 @@ impl QuestionFields {
         Ok(())
     }
     /// Return one text for each answer of a question about groups, such as `only rows with age`.
-    /// The text names each column that only other statistics use, and whose missing cells leave
-    /// rows out of the answer. The text is `None` if there are no such columns. `quantiles` has one
-    /// answer for each quantile.
+    /// The text names each column that has two properties: only other statistics use it, and its
+    /// missing cells leave rows out of the answer. The text is `None` if there are no such columns.
+    /// `quantiles` has one answer for each quantile.
     ///
     /// All statistics of the question use the same rows. If a row has a missing cell in a column
     /// that drops such rows, all statistics leave out this row. The text does not name the columns

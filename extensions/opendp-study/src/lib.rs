@@ -73,9 +73,9 @@
 //! If a question does not state the `bounds` of a sum, a mean or a variance, the bounds of the
 //! column are used. All other statistics, and all conditions, ignore the bounds of the column.
 //! `candidates` is a list, or `{"from", "to", "step"}`, where a whole number of steps leads from
-//! `from` to `to`. If a question has no condition and its column drops no rows, `rows` of a mean or
-//! a variance defaults to the public number of rows of the table. A `rows` above this public number
-//! is an error. A smaller `rows` is not an error.
+//! `from` to `to`. `rows` of a mean or a variance defaults to the public number of rows of the
+//! table, if the question has no condition and its column drops no rows. A `rows` above this public
+//! number is an error. A smaller `rows` is not an error.
 //!
 //! # Groups
 //!
@@ -115,9 +115,9 @@
 //!
 //! The values of a column of integers can be written as `{"from", "to"}`. If a column of a question
 //! has `"missing": "drop"`, all statistics of the question leave out the rows with a missing cell
-//! in this column. The title of an answer names each such column that only other statistics use, as
-//! in "count by city, only rows with age". [`Groups`](opendp_analysis::context::Groups) describes
-//! the releases that statistics share.
+//! in this column. If only other statistics use such a column, the title of an answer names this
+//! column, as in "count by city, only rows with age". [`Groups`](opendp_analysis::context::Groups)
+//! describes the releases that statistics share.
 //!
 //! # Budgets that remain
 //! [`Study::ask`] spends the budget of the study in each process again. [`Study::ask_charged`]
@@ -340,9 +340,9 @@ impl Study {
         }
         Ok(steps)
     }
-    /// Return the number of releases of a question about groups. The number of releases depends on
-    /// the bounds of columns: two statistics share a sum only if they have the same column and the
-    /// same bounds.
+    /// Return the number of releases of a question about groups. Two statistics share a sum only if
+    /// they have the same column and the same bounds. So the number of releases depends on the
+    /// bounds.
     fn releases_of_groups(&self, question: &QuestionFields) -> Result<usize> {
         let (budget, split) = (Budget::epsilon(1.0)?, Split::as_you_go());
         let context = Context::new(self.blank()?, self.unit, budget, split)?;

@@ -30,7 +30,7 @@ pub struct Cell {
     /// If the key of a count was found in the data (`counts_by`, or groups with the keys
     /// `"found"`), the probability has another meaning. For each key, one of two events happens
     /// with at least the stated probability: the key is not found, or its interval contains the
-    /// true count. Among the found keys alone, an interval misses the true count more often. The
+    /// true count. Among the found keys alone, an interval can miss the true count more often. The
     /// reason is the threshold: a key is found only if its noisy count passes the threshold, and
     /// noise can raise the count.
     pub interval: Option<(f64, f64)>,

@@ -13,8 +13,8 @@ pub(super) struct Planned {
     losses: Vec<Loss>,
     /// The reserved epsilon and the reserved delta of the [first entry](Entry::reserved). The first
     /// entry states them only if the study is one plan for its whole budget. There is one
-    /// exception: if a study has a single release, and this release states a `mu^2` of Gaussian
-    /// differential privacy, the whole budget is for this release. Then both numbers are 0.
+    /// exception. A study can have a single release that states a `mu^2` of Gaussian differential
+    /// privacy and no reserve. Then the whole budget is for this release, and both numbers are 0.
     reserved: Option<[Exact; 2]>,
     /// The pair of distributions of each release, from the [first entry](Entry::shares). There are
     /// pairs only if the study is one plan that divides its whole budget into shares.

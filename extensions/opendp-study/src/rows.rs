@@ -74,7 +74,7 @@ impl QuestionFields {
     }
     /// Check that the question counts or chooses something, and that the number of rows that it
     /// states is valid. Earlier versions made no such checks. So check only before a new answer,
-    /// and not in `Study::parse`: a ledger can then still return the answers that it keeps for an
+    /// and not in `Study::parse`. Then a ledger can still return the answers that it keeps for an
     /// earlier document.
     pub(super) fn check_useful(&self, rows: Option<usize>) -> Result<()> {
         self.check_not_empty().and_then(|()| self.check_rows(rows))

@@ -36,7 +36,7 @@ pub struct Answer {
     pub document: Json,
     pub(crate) shown: Shown,
 }
-/// The facts that the page of an answer needs, and that are not in the tables of the answer.
+/// What the page of an answer needs, in addition to the tables of the answer.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Shown {
     /// The number of values in the key of each group.

@@ -218,8 +218,8 @@ fn nested(place: &str) -> Error {
     Error::argument("query", reason)
 }
 /// Check that `copies` copies of an expression have at most [`MOST_NODES`] nodes together. Without
-/// this check, a nested expression that is copied at each level could fill the memory before the
-/// whole query is checked.
+/// this check, an expression could be copied at each level of a nested expression. The copies could
+/// fill the memory before the whole query is checked.
 fn copied(row: Row, copies: usize, what: &Expr) -> Result<Row> {
     check_count(row.size().saturating_mul(copies), what).map(|()| row)
 }

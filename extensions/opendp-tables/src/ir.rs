@@ -254,8 +254,8 @@ fn above(magnitude: f64) -> i32 {
     (0..=700).map(|k| k - 350).find(|k| magnitude < 2f64.powi(*k)).unwrap_or(350)
 }
 
-/// The counts for the quantiles of a column: how many values are at each candidate, between two
-/// neighbouring candidates, below all candidates, and above all candidates.
+/// The buckets of the values of a column, for quantiles. There is a bucket at each candidate,
+/// between two neighbouring candidates, below all candidates, and above all candidates.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Buckets {
     pub(crate) column: usize,

@@ -1,8 +1,8 @@
 //! Private queries on tables. A query in SQL becomes one exact relational plan. Noise is added to
 //! the results of this plan.
 //!
-//! A [`Session`] has tables with public [`Metadata`], a [`Budget`] and an [`Engine`]. The session
-//! checks a question, which is a query in SQL or a data frame, before it reads any row.
+//! A [`Session`] has tables with public [`Metadata`], a [`Budget`] and an [`Engine`]. A question is
+//! a query in SQL or a data frame. The session checks a question before it reads any row.
 //! [`Question::explain`] returns the cost of the question and the accuracy of its answer.
 //! [`Question::release`] charges this cost to the budget and returns the answer.
 //!

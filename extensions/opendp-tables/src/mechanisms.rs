@@ -185,13 +185,13 @@ pub(crate) fn fraction(alpha: f64) -> (u64, u64) {
 /// the privacy map of the noise compute each loss, and round it up.
 ///
 /// *Exchanges.* If the number of rows is public, each neighbour has at most `k` rows in addition to
-/// the common rows. For one group, let `a` be the number of these rows of the first neighbour, and
-/// `b` the number of these rows of the second neighbour. Then `min(a, b)` rows of the group are
-/// replaced, and `|a - b|` rows are added or removed. Let the range of the scores change by at most
-/// `u` for an added or removed row, and by at most `u + v` for a replaced row. Here `v <= u`,
-/// because a replaced row is a removed row and an added row. So the range changes by at most `u |a
-/// - b| + (u + v) min(a, b) = max(a u + b v, a v + b u)`. Let `f(a, b)` be this maximum, as in the
-/// module `sensitivity`. The functions `f` and `f^2` are convex and do not decrease. So the loss is
+/// the common rows. In one group, let the first neighbour have `a` of these rows, and the second
+/// neighbour `b` of these rows. Then `min(a, b)` rows of the group are replaced, and `|a - b|` rows
+/// are added or removed. Let the range of the scores change by at most `u` for an added or removed
+/// row, and by at most `u + v` for a replaced row. Here `v <= u`, because a replaced row is a
+/// removed row and an added row. So the range changes by at most `u |a - b| + (u + v) min(a, b)`,
+/// which equals `max(a u + b v, a v + b u)`. Let `f(a, b)` be this maximum, as in the module
+/// `sensitivity`. The functions `f` and `f^2` are convex and do not decrease. So the loss is
 /// largest if all `k` rows of each neighbour are in one group. If both neighbours have these rows
 /// in one group, the range of this group changes by at most `k (u + v)`. Otherwise, the ranges of
 /// two groups change by at most `k u` each.
@@ -245,8 +245,8 @@ fn choose(plan: &Plan, buckets: usize, alpha: (u64, u64), share: &Loss) -> Resul
     Ok(Choice { buckets, alpha, noise })
 }
 /// Return the changes of the scores if an individual fills as many groups as possible. Each change
-/// is a pair: a number of groups, and the largest change of the range of the scores in each of
-/// them. `range` computes this change from a number of rows.
+/// is a pair of numbers. The first is a number of groups. The second is the largest change of the
+/// range of the scores in each of these groups. `range` computes this change from a number of rows.
 fn changes_of_scores(
     contribution: Contribution,
     range: impl Fn(u32) -> Result<u64>,

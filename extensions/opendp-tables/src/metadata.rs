@@ -229,7 +229,7 @@ pub struct Table {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<PrivacyUnit>,
     /// The number of rows, if it is public. With a public number of rows, neighbouring tables have
-    /// the same number of rows: the rows of an individual are replaced by other rows, and not added
+    /// the same number of rows. The rows of an individual are replaced by other rows, and not added
     /// or removed. The number of rows itself has no noise. If an individual has `k` rows, the noise
     /// of every other aggregate covers the replacement of `k` rows by `k` other rows. The unit must
     /// be `rows`. Before each new release, this number is compared with the data. If it is wrong,

@@ -67,7 +67,7 @@ impl Answer {
     }
     /// Show the budget. If losses compose tightly, the remaining budget is the largest loss of one
     /// more question. Then the losses of all questions and the remaining budget do not add up to
-    /// the whole budget, so the page shows the numbers in a table and draws no bar.
+    /// the whole budget. So the page shows the numbers in a table, and draws no bar.
     fn budget(&self) -> Section {
         let accounts = &self.shown.accounts;
         let section = Section::new("Budget");

@@ -95,9 +95,9 @@ impl<'a> Question<'a> {
         })?;
         self.weight(name, weight)
     }
-    /// Return the positions of the aggregates with this name. If no aggregate has this name, find
-    /// the column of the answer with this name, and return the positions of the aggregates that
-    /// this column depends on.
+    /// Return the positions of the aggregates with this name. If there are none, find the column of
+    /// the answer with this name. Return the positions of the aggregates on which this column
+    /// depends.
     fn places(&self, name: &str) -> Result<Vec<usize>> {
         let names = self.names()?;
         let of_aggregates = names.iter().zip(0..).filter(|(known, _)| *known == name);

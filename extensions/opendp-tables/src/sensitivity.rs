@@ -50,20 +50,20 @@
 //! most `k` rows of one individual are replaced by the same number of other rows. Let `t` be the
 //! table of the rows that are not replaced, and let `r = m k`. After the joins and filters, each
 //! neighbour has at most `r` rows more than `t`. Let each row add an integer from `-v` to `u`, with
-//! `u, v >= 0`, and let `B = max(u, v)`. Let `a_g` be the number of rows that the first neighbour
-//! has in group `g` in addition to the rows of `t`, and let `b_g` be the number of these rows of
-//! the second neighbour. Then the sum of group `g` changes by at most
-//! `f(a_g, b_g) = max(a_g u + b_g v, a_g v + b_g u)`. Here `sum a_g <= r` and `sum b_g <= r`. So at
-//! most `2 r` entries of the sums differ, and each entry differs by at most `f(r, r) = r (u + v)`.
-//! `f(a, b)` is at most `B (a + b)`, so the magnitudes of the differences add up to at most
-//! `2 r B`. The sum of the `f(a_g, b_g)^2` is a convex function of the `a_g` and the `b_g`, because
-//! `f` is convex and not negative. This sum does not decrease if an `a_g` or a `b_g` grows. So the
-//! sum is largest if one `a_g` is `r`, one `b_g` is `r`, and all other `a_g` and `b_g` are 0. If
-//! this `a_g` and this `b_g` belong to the same group, the sum is `f(r, r)^2 = (r (u + v))^2`.
-//! Otherwise the sum is `f(r, 0)^2 + f(0, r)^2 = 2 (r B)^2`. The squares of the differences add up
-//! to at most the larger of these two numbers. For the rows that quantiles count, the bounds above
-//! hold for `C = G = K = 2 r`, because at most `2 r` rows are added or removed. The losses of
-//! quantiles have smaller bounds, which are proved where the noise of a quantile is chosen.
+//! `u, v >= 0`, and let `B = max(u, v)`. In group `g`, let the first neighbour have `a_g` rows more
+//! than `t`, and let the second neighbour have `b_g` rows more than `t`. Then the sum of group `g`
+//! changes by at most `f(a_g, b_g) = max(a_g u + b_g v, a_g v + b_g u)`. Here `sum a_g <= r` and
+//! `sum b_g <= r`. So at most `2 r` entries of the sums differ, and each entry differs by at most
+//! `f(r, r) = r (u + v)`. `f(a, b)` is at most `B (a + b)`, so the magnitudes of the differences
+//! add up to at most `2 r B`. The sum of the `f(a_g, b_g)^2` is a convex function of the `a_g` and
+//! the `b_g`, because `f` is convex and not negative. This sum does not decrease if an `a_g` or a
+//! `b_g` grows. So the sum is largest if one `a_g` is `r`, one `b_g` is `r`, and all other `a_g`
+//! and `b_g` are 0. If this `a_g` and this `b_g` belong to the same group, the sum is
+//! `f(r, r)^2 = (r (u + v))^2`. Otherwise the sum is `f(r, 0)^2 + f(0, r)^2 = 2 (r B)^2`. The
+//! squares of the differences add up to at most the larger of these two numbers. For the rows that
+//! quantiles count, the bounds above hold for `C = G = K = 2 r`, because at most `2 r` rows are
+//! added or removed. The losses of quantiles have smaller bounds, which are proved where the noise
+//! of a quantile is chosen.
 
 use opendp_core::arith::{Directed, DirectedFloat, InfCast};
 use opendp_core::{Error, Result};
@@ -99,7 +99,7 @@ impl Contribution {
             }
         }
     }
-    /// Put the largest allowed number of rows into as many groups as possible, and the rest of the
+    /// Fill as many groups as possible with the largest allowed number of rows. Put the rest of the
     /// rows into one more group. Return the number of full groups, and the number of rows in this
     /// further group. The second number is 0 if there is no further group.
     ///

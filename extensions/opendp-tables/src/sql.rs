@@ -2,9 +2,9 @@
 //!
 //! A plan has one statement for the sums, and one statement for each list of buckets. Quantiles are
 //! computed from the counts of the buckets. All statements compute with the same rows. If the plan
-//! limits the rows of each id, these are the rows that the limits keep. Every statement is total:
-//! if the engine can read all cell values as the declared types, the statement raises no error that
-//! depends on the data.
+//! limits the rows of each id, these are the rows that the limits keep. Every statement is total.
+//! This means: if the engine can read all cells as the declared types, the statement raises no
+//! error that depends on the data.
 //!
 //! The statements choose which rows of an id are kept. The choice depends only on the seed, the id
 //! and the rows of this id. With the same seed, every engine makes the same choice. For a random

@@ -67,9 +67,8 @@ fn coefficients(node: usize) -> &'static [f64; TERMS] {
 /// The tail is the density times Mills' ratio `m(x)`. Mills' ratio is computed as a Taylor
 /// polynomial at the nearest node. The coefficients of this polynomial alternate in sign. The
 /// omitted terms are far below `u m(x)`, where `u` is the unit roundoff. At the node 0, the first
-/// omitted term is at most `4e-6 u m(x)`. At larger nodes, the terms fall faster than at the node
-/// 0. So rounding in Horner's rule and the omitted terms change the computed `m(x)` by less than
-/// `8 u m(x)`.
+/// omitted term is at most `4e-6 u m(x)`. At larger nodes, the terms fall faster. So rounding in
+/// Horner's rule and the omitted terms change the computed `m(x)` by less than `8 u m(x)`.
 #[inline]
 pub(crate) fn tail(x: f64) -> f64 {
     if !(x < LIMIT) {

@@ -15,8 +15,8 @@ use crate::clock::spent;
 use crate::valid_documents::documents;
 
 /// The longest allowed processor time for all operations on one document. A build with debug
-/// assertions has little optimisation, so its computation of losses is slower by a factor of about
-/// 5. The limit for such a build includes another factor of 2 for slow machines.
+/// assertions has little optimisation, so it computes losses about five times more slowly. The
+/// limit for such a build includes another factor of 2 for slow machines.
 const TOO_LONG: Duration = Duration::from_secs(if cfg!(debug_assertions) { 20 } else { 2 });
 /// The longest time to wait for the result of one document. After this time, the test fails.
 const NEVER: Duration = Duration::from_secs(600);

@@ -15,7 +15,7 @@ use crate::rows::each::{each, rows};
 /// * `row` - the function of a record
 ///
 /// # Precondition
-/// For each member of the element domain of the input, `row`
+/// For each member of the element domain of the input, the function `row`:
 /// * gives a member of `element`;
 /// * gives the same result for each call with the same record. `row` uses no randomness, keeps no
 ///   state, and reads no other data;

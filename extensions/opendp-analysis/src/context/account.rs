@@ -273,9 +273,9 @@ fn fractions(account: &AdaptiveAccount, part: &Exact) -> Vec<(Endowment, Exact)>
 }
 /// Return several ways to divide an amount of epsilon and delta between pure losses and Gaussian
 /// noise. Each way also has a delta for releases that hide keys below a threshold. Each way is for
-/// one filter of the account, and its losses do not exceed the largest losses that this filter can
-/// still admit. The filters that the account keeps in use depend on the first release, so a plan
-/// tries every filter.
+/// one filter of the account. The losses of a way do not exceed the largest losses that its filter
+/// can still admit. The filters that the account keeps in use depend on the first release, so a
+/// plan tries every filter.
 fn amounts(
     account: &AdaptiveAccount,
     (epsilon, delta): (Exact, Exact),

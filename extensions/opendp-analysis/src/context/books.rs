@@ -38,8 +38,8 @@ impl<MO: Accounted> Context<MO> {
     /// counts as one query of the split. Nothing is written to the journal.
     ///
     /// If the shares of the budget are fixed in advance, they must be the shares of the earlier
-    /// process. Otherwise, the shares could depend on answers. Only the first release states the
-    /// shares of its process, so carry all releases over, in the order of the journal.
+    /// process. Otherwise, the shares could depend on answers. Only the entry of the first release
+    /// states the shares of its process. So carry over all releases, in the order of the journal.
     ///
     /// # Errors
     /// `Argument` when the entry has another measure or another privacy unit than this context, or

@@ -25,8 +25,8 @@ use crate::make_truncated_laplace_threshold;
 /// An implementation chooses [`Base`](Accounted::Base), the measure of the mechanisms. The
 /// implementation also converts each loss in `Base` to a loss in its own measure.
 ///
-/// An implementation claims: each mechanism whose loss in `Base` is at most `d` has a loss of at
-/// most `lift(d)` in the measure that implements this trait.
+/// An implementation makes one claim. If the loss of a mechanism in `Base` is at most `d`, its loss
+/// in the measure that implements this trait is at most `lift(d)`.
 pub trait Accounted: Measure + Default {
     /// The measure in which mechanisms state their losses. This measure has no delta.
     type Base: SelectionMeasure
@@ -39,7 +39,7 @@ pub trait Accounted: Measure + Default {
     const PARTS: &'static [&'static str];
     /// The name of the noise that mechanisms of `Base` add, such as "Laplace".
     const NOISE: &'static str;
-    /// If `true`, each loss is an epsilon and a delta, and an [`AdaptiveAccount`] or a
+    /// If `true`, each loss is an epsilon and a delta. An [`AdaptiveAccount`] or a
     /// [`SharedAccount`](opendp_measurements::accounting::SharedAccount) composes the losses.
     /// Otherwise, the losses are added up part by part.
     const TIGHT: bool = false;
@@ -208,9 +208,9 @@ pub trait Noisy<MO: Accounted>: Atom + Number + Distance {
     fn noise(scale: Scale, gaussian: bool) -> Noise;
     /// Return whether bounds on errors must take into account that noisy numbers are cut off at the
     /// ends of the type. Return `true` for unsigned integers, and for integers of fewer than 64
-    /// bits. A noisy number below the smallest number is replaced by the smallest number, and a
-    /// noisy number above the largest number by the largest number. So the error is not symmetric:
-    /// see [`Noise::cut_off`].
+    /// bits. A noisy number below the smallest number of the type becomes the smallest number. A
+    /// noisy number above the largest number becomes the largest number. So the error is not
+    /// symmetric: see [`Noise::cut_off`].
     fn is_cut_off() -> bool;
 }
 impl<N, MO> Noisy<MO> for N
@@ -324,8 +324,8 @@ impl<MO: Accounted> Budget<MO> {
     pub fn exact_amount(&self) -> &[Exact] {
         &self.parts
     }
-    /// Return this budget with exactly the decimal numbers that a person wrote: for each part, the
-    /// shortest decimal number that is read as the float.
+    /// Replace each part of this budget by the shortest decimal number that is read as the same
+    /// float. This is the number that a person wrote.
     ///
     /// Without this method, a part is the [larger](Exact::written) of the float and this decimal
     /// number. The float 0.1 is above a tenth. So the losses of ten contexts, each with the budget

@@ -115,21 +115,21 @@ fn sorted<T: Atom>() -> Result<Function<Vec<T>, Vec<T>>> {
 /// [`make_private_quantile`](crate::make_private_quantile) documents the bound for one quantile. By
 /// the union bound over the quantiles, the errors of all chosen candidates are at most
 /// `scale ln(n / alpha)`, except with probability `alpha`. This bound also holds for the sorted
-/// candidates: in ranks, none of the first `i` chosen candidates exceeds the `i`-th quantile by
-/// more than this bound. So the `i`-th smallest candidate does not exceed this quantile by more
-/// than the bound. Also, none of the chosen candidates from the `i`-th on is below the `i`-th
-/// quantile by more than this bound. So the `i`-th smallest candidate is not below this quantile by
-/// more than the bound.
+/// candidates. Measure all distances in ranks. None of the first `i` chosen candidates exceeds the
+/// `i`-th quantile by more than this bound. So the `i`-th smallest candidate does not exceed this
+/// quantile by more than the bound. Also, none of the chosen candidates from the `i`-th on is below
+/// the `i`-th quantile by more than this bound. So the `i`-th smallest candidate is not below this
+/// quantile by more than the bound.
 pub(super) fn quantile_bound(choices: usize) -> Bound {
     Arc::new(move |scale: Scale, alpha: f64| {
         let logarithm = f64::inf_cast(choices)?.inf_ln()?.inf_sub(alpha.neg_inf_ln()?)?;
         logarithm.inf_mul(scale.value())
     })
 }
-/// The smallest number of quantiles for which one release of all quantiles is better than a
-/// separate release of each quantile. Separate releases make one choice after another, one for each
-/// quantile. One release of at least this many quantiles makes several choices at once, so there
-/// are fewer successive steps.
+/// From this number of quantiles on, one release of all quantiles is better than a separate release
+/// of each quantile. Separate releases make one choice after another, one for each quantile. One
+/// release of at least this many quantiles makes several choices at once, so there are fewer
+/// successive steps.
 pub(super) const SEVERAL: usize = 3;
 /// Return the number of successive choices that choose `quantiles` quantiles, if the losses of
 /// these choices have equal ranges. Return `None` for two quantiles, because the losses of the two

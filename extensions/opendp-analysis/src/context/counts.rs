@@ -34,10 +34,11 @@ impl Counts {
     /// # Proof
     /// If all tables give the same number of rows, then at most `d / 2` rows are added, and at most
     /// `d / 2` rows are removed. If all tables have the same number of rows, then two tables at
-    /// distance `d_in` differ in `d_in / 2` replaced rows, and `d_in / 2 <= d / 2`. The replacement
-    /// of a row removes at most one of the computed rows, and adds at most one computed row. In
-    /// both cases, a count increases by at most the number of added rows, and decreases by at most
-    /// the number of removed rows. So the count changes by at most `d / 2`.
+    /// distance `d_in` differ in `d_in / 2` replaced rows. By the second condition,
+    /// `d_in / 2 <= d / 2`. The replacement of a row removes at most one of the computed rows, and
+    /// adds at most one computed row. In both cases, a count increases by at most the number of
+    /// added rows, and decreases by at most the number of removed rows. So the count changes by at
+    /// most `d / 2`.
     ///
     /// The steps of a query keep `d_in <= d`: except for `resize`, each step has the map
     /// `d = d_in`. After `resize`, the first condition holds.

@@ -76,8 +76,8 @@ pub(crate) struct Built<MO: Accounted, TO: Carrier> {
     losses: Losses<MO>,
 }
 impl<MO: Accounted, TO: Carrier> Built<MO, TO> {
-    /// Replace the privacy map of a release by the map in `losses`, which states the loss in the
-    /// measure of the budget. `losses` are the losses of this release.
+    /// Replace the privacy map of a release by the map in `losses`. The new map states the loss in
+    /// the measure of the budget. `losses` must be the losses of this release.
     pub(crate) fn new<MB: Measure>(release: &OfTable<MB, TO>, losses: Losses<MO>) -> Self {
         Built { measurement: release.with_loss(MO::default(), losses.map.clone()), losses }
     }

@@ -172,7 +172,7 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
         }
     }
     /// Begin a plan for the releases of one question. If the plan may spend only a part of the
-    /// remaining budget, questions after the plan may use another division of the budget. `wanted`
+    /// remaining budget, it does not fix the division of the budget for later questions. `wanted`
     /// is the amount that the query states, or `None` if the query states no amount.
     pub(super) fn of_one_question(context: &'c Context<MO>, wanted: Option<Vec<Exact>>) -> Self {
         Plan { wanted, shares: true, ..Plan::new(context) }
@@ -217,8 +217,7 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
         self
     }
     /// Return the budget that is needed for all wanted accuracies. If the budget of the context is
-    /// an epsilon and a delta, return the epsilon that is needed at this delta, together with this
-    /// delta.
+    /// an epsilon and a delta, return its delta, and the epsilon that is needed at this delta.
     ///
     /// # Errors
     /// `Argument` when a question has a weight instead of a wanted accuracy, or when the plan has
@@ -256,9 +255,9 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
         self.solved(1.0)
     }
     /// Find the scales of all questions, as [`solve`](Plan::solve) does. If the wanted accuracies
-    /// do not fit, multiply all of them by one factor: about the least factor with which they fit.
-    /// If some questions have weights, the wanted accuracies must fit nine tenths of the share. The
-    /// rest of the share is for the questions with weights.
+    /// do not fit, multiply all of them by about the least factor with which they fit. If some
+    /// questions have weights, the wanted accuracies must fit nine tenths of the share. The rest of
+    /// the share is for the questions with weights.
     ///
     /// # Errors
     /// `BudgetExceeded` when nothing is left of the budget; `Argument` when the plan has no

@@ -117,8 +117,8 @@ impl<'c, MO: Accounted> Query<'c, MO> {
     /// # Proof
     /// One row that is added to the table, or removed from it, changes the count by at most one.
     /// Two tables of the same size at symmetric distance `d_in` differ in `d_in / 2` replaced rows.
-    /// The replacement of a row by another row changes the count by at most one, because the
-    /// filters keep or drop each of the two rows.
+    /// Each replaced row changes the count by at most one: the filters keep or drop the old row,
+    /// and keep or drop the new row.
     pub fn count(self) -> Statistic<'c, MO, i64> {
         let total = || -> Result<Number<i64>> {
             let rows = VectorDomain::new(AtomDomain::<bool>::default());

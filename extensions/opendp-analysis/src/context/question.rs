@@ -58,12 +58,12 @@ impl<MO: Accounted, TO: Carrier> Question<'_, MO, TO> {
     }
     /// Bound the distance of the answer from the truth, except with probability `alpha`. For
     /// several numbers, the bound holds for each number separately. For a quantile, the bound is in
-    /// ranks, and does not include the distance in ranks between the quantile and the best
+    /// ranks. It does not include the distance in ranks between the quantile and the best
     /// candidate. The bound does not include the error of a sum of integers that saturates at an
-    /// end of its type. For counts of keys that are found, `alpha` bounds the probability, for each
-    /// key, that the key is found and that its error exceeds the bound. Among the found keys alone,
-    /// errors exceed the bound more often, because noise can raise a count above the threshold.
-    /// This function spends nothing.
+    /// end of its type. For counts of keys that are found, consider each key separately: `alpha`
+    /// bounds the probability that this key is found and that its error exceeds the bound. Among
+    /// the found keys alone, errors can exceed the bound more often, because noise can raise a
+    /// count above the threshold. This function spends nothing.
     ///
     /// # Errors
     /// `InvalidDistance` when `alpha` is not in `(0, 1]`; `NotImplemented` when no bound is known.
@@ -267,7 +267,7 @@ impl<MO: Accounted, TO: Carrier> Answer<MO, TO> {
         estimates_of(self.about.noise, &self.about.estimates, numbers)
     }
     /// Check that no released integer is near an end of its type: the smallest or the largest
-    /// number of the type. If an integer is near an end, the true sum may be beyond this end, so
+    /// number of the type. If an integer is near an end, the true sum may be beyond this end. Then
     /// the error of the answer has no bound.
     fn check_ends(&self) -> Result<()> {
         match is_near_end(&self.measurement, &self.value.to_json()) {
@@ -330,8 +330,8 @@ impl<MO: Accounted, TO: Released<Intervals = (f64, f64)>> Answer<MO, TO> {
     /// ```
     ///
     /// # Errors
-    /// `NotImplemented` when the answer was chosen among candidates, or is an integer near an end
-    /// of its type, as for [`interval`](Answer::interval).
+    /// `NotImplemented` when the answer was chosen among candidates, or when
+    /// [`interval`](Answer::interval) refuses an integer near an end of its type.
     pub fn estimate(&self) -> Result<Estimate> {
         self.check_ends()?;
         let made = self.estimates_of(&[self.value.intervals(&[Some(0.0)])?])?;
@@ -357,9 +357,9 @@ impl<MO: Accounted, TO: Released> Answer<MO, TO> {
     /// four billion rows can be reduced, as [`make_sum`](opendp_transformations::make_sum) states.
     ///
     /// # Errors
-    /// The errors of [`confidence_interval`]. `NotImplemented` when a number is an integer so near
-    /// to an end of its type that the true sum may be beyond this end. Sums of integers saturate at
-    /// the ends of their type, so the error then has no bound.
+    /// The errors of [`confidence_interval`]. `NotImplemented` when an integer is near an end of
+    /// its type. Sums of integers saturate at the ends of their type. So the true sum may be beyond
+    /// the end, and then the error has no bound.
     pub fn interval(&self, alpha: f64) -> Result<TO::Intervals> {
         self.check_ends()?;
         confidence_interval(&self.measurement, &self.value, alpha)

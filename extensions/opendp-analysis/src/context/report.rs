@@ -54,13 +54,13 @@ pub struct Entry {
     /// older versions do not have this number. Without this number, the release is charged for its
     /// `mu`.
     pub rho: Option<Exact>,
-    /// A pair of distributions that dominates the release, if the share of the release was fixed in
-    /// advance, by [`Split::by_kinds`](super::Split::by_kinds) or by a plan. A context whose shares
-    /// are fixed in advance needs this pair to restore the charge.
+    /// A pair of distributions that dominates the release. There is a pair only if
+    /// [`Split::by_kinds`](super::Split::by_kinds) or a plan fixed the share of the release in
+    /// advance. A context whose shares are fixed in advance needs this pair to restore the charge.
     pub share: Option<SharePair>,
-    /// The reserved epsilon for pure losses, and the reserved delta for the deltas of losses. Only
-    /// the entry of the first release of a [plan](super::Plan) has these two numbers, and only if
-    /// the plan reserved them.
+    /// The reserved epsilon for pure losses, and the reserved delta for the deltas of losses. If a
+    /// [plan](super::Plan) reserved these two numbers, the entry of its first release has them. No
+    /// other entry has them.
     pub reserved: Option<[Exact; 2]>,
     /// The shares into which [`Split::by_kinds`](super::Split::by_kinds) or a [plan](super::Plan)
     /// divided the whole budget. There is one share for each release. Each share is a pair of
@@ -69,8 +69,8 @@ pub struct Entry {
     /// A bound on the distance between the answer and the true answer, if a bound is known. The
     /// bound holds except with probability [`Context::ALPHA`]:
     /// [`Question::accuracy`](super::Question::accuracy) states what this means for keys that are
-    /// found. The entry is made before the release. So the entry has a bound even if the released
-    /// integer is later so near to an end of its type that its error has no bound.
+    /// found. The entry is made before the release. So it has a bound even if the released integer
+    /// is near an end of its type. The error of such an integer has no bound.
     pub accuracy: Option<f64>,
     /// The unit of `accuracy`.
     pub error_in: ErrorIn,
@@ -120,8 +120,8 @@ pub trait Journal: Send + Sync {
 const SPENT_HOLDS: &str =
     "if the releases were fixed in advance; otherwise only the whole budget is a bound";
 
-/// The text in JSON that states what the remaining budget is for, and why it need not be the budget
-/// minus the total. Only reports about a budget of an epsilon and a delta have this text.
+/// The text of the field `left_holds`. Only reports about a budget of an epsilon and a delta have
+/// this field.
 const LEFT_HOLDS: &str = "for further releases; `spent` and `left` need not add up to the budget, \
                           because losses compose tightly, and parts of delta are kept for other \
                           kinds of noise";

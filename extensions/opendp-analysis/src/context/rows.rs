@@ -115,11 +115,11 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     ///
     /// # Map
     /// The map is the composition of the maps of the steps and of
-    /// [`make_count`](opendp_transformations::make_count). Suppose that the number of rows of the
-    /// table is known, and that a filter makes the number of counted rows private. Then one
-    /// replaced row changes the count by at most one, so the map is evaluated at `d_in / 2`,
-    /// rounded up. After [`resize`](Rows::resize), the proof of `make_resize` bounds this change
-    /// instead.
+    /// [`make_count`](opendp_transformations::make_count). A filter makes the number of counted
+    /// rows private. Suppose that there is a filter, and that the number of rows of the table is
+    /// known. Then one replaced row changes the count by at most one, so the map is evaluated at
+    /// `d_in / 2`, rounded up. After [`resize`](Rows::resize), the proof of `make_resize` bounds
+    /// this change instead.
     pub fn count(self) -> Statistic<'c, MO, i64> {
         let total = self.total(steps::count(&self.chain));
         let total = total.map(|total| self.replaced(total));
@@ -183,9 +183,9 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         let counts = steps::histogram(&self.chain, categories, true);
         self.histogram_of(counts)
     }
-    /// Count the rows in each bin: below the first edge, from each edge to the next edge, and from
-    /// the last edge up. A row that is equal to an edge is in the bin above this edge. The edges
-    /// are public.
+    /// Count the rows in each bin. The first bin is below the first edge. The other bins go from
+    /// one edge to the next edge, and the last bin begins at the last edge. A row that is equal to
+    /// an edge is in the bin above this edge. The edges are public.
     pub fn histogram_between(self, edges: Vec<T>) -> Statistic<'c, MO, Vec<i64>>
     where
         T: arith::Number,

@@ -36,9 +36,9 @@ pub enum ShareKind {
     Gaussian,
     /// A number of successive choices among candidates. A quantile needs one choice. If one
     /// question is about `n` quantiles and `n` is at least 3, the question needs
-    /// `1 + floor(log2(n))` choices. The ranges of the two choices for two quantiles can differ, so
-    /// the share admits one question about two quantiles only if the question has a pure loss. Let
-    /// `k` be the number of choices. With a weight of `w`, each choice has a bounded range of
+    /// `1 + floor(log2(n))` choices. A question about two quantiles needs two choices, and their
+    /// ranges can differ. So the share admits such a question only if the question has a pure loss.
+    /// Let `k` be the number of choices. With a weight of `w`, each choice has a bounded range of
     /// `2 w / sqrt(k)`. So each choice has a `rho` of `w^2 / (2 k)`, and all choices together have
     /// a `rho` of `w^2 / 2`. Gaussian noise with a `mu` of `w` has the same `rho`.
     Choices(u32),
@@ -74,11 +74,11 @@ impl Split {
     /// queries are asked.
     ///
     /// All losses are multiplied by one factor, so that the composition of all losses uses the
-    /// whole budget. The distribution of the loss of each kind is known, so two kinds of noise can
-    /// be smaller than with [`evenly`](Split::evenly): the noise of choices, and Laplace noise on
-    /// floats. The shares are computed when the context is opened, and another version of this
-    /// crate can compute slightly different shares. So carry earlier releases over
-    /// (`Context::carry_over`) only to a context that the same version of this crate opens.
+    /// whole budget. The distribution of the loss of each kind is known. So the noise of choices
+    /// and Laplace noise on floats can be smaller than with [`evenly`](Split::evenly). The shares
+    /// are computed when the context is opened. Another version of this crate can compute slightly
+    /// different shares. So use `Context::carry_over` only with the version of this crate that
+    /// opened the earlier context.
     /// [`SharedAccount`](opendp_measurements::accounting::SharedAccount) documents the shares and
     /// states what is proved. The unused part of a share is lost. A query of another kind is an
     /// error, unless the dominating pair of the share also dominates the loss of this query.

@@ -74,9 +74,9 @@ impl<'c, MO: Accounted, TO: Carrier> Statistic<'c, MO, TO> {
     }
     /// Find the least Gaussian noise that fits the query's share of the budget.
     ///
-    /// Under an epsilon and a delta, the loss is a `mu` in Gaussian differential privacy. Unless
-    /// the split is `Split::by_kinds`, the budget limits the sum of the `mu^2` of all Gaussian
-    /// noise, and the share of the query is a part of this limit.
+    /// Under an epsilon and a delta, the loss is a `mu` in Gaussian differential privacy. If the
+    /// split is not `Split::by_kinds`, the budget limits the sum of the `mu^2` of all Gaussian
+    /// noise. The share of the query is a part of this limit.
     /// [`AdaptiveAccount`](opendp_measurements::accounting::AdaptiveAccount) states what is proved.
     /// Under an epsilon and a delta, integers get continuous Gaussian noise, and the noisy integers
     /// are rounded.

@@ -106,9 +106,9 @@ impl Table {
     /// ```
     ///
     /// # Errors
-    /// The errors of the frames; `Argument` when cells of a column may be absent, or when their
-    /// type is not a number, a text or `bool`. `Argument` also when a frame has other names or
-    /// types of columns than the first frame, even if one of the two frames has no rows.
+    /// The errors of the frames. `Argument` when cells of a column may be absent, or when their
+    /// type is not a number, a text or `bool`. `Argument` when the columns of a frame do not have
+    /// the names and the types of the first frame. Frames without rows are checked, too.
     pub fn from_frames(
         frames: impl IntoIterator<Item = Result<DataFrame<String>>>,
     ) -> Result<Self> {

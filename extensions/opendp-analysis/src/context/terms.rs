@@ -214,9 +214,9 @@ impl<'c, MO: Accounted> Terms<'c, MO> {
         self.context.room(self.share.as_ref().map_err(Error::clone)?, kind)
     }
     /// Increase the scale until the account admits the cost. `dials` returns the parameters of the
-    /// noise at a scale. The account can refuse a cost that fits the share: it rounds losses up,
-    /// and its filters can add up another loss of the same release. The first step is to the next
-    /// float, and each step is twice as long as the step before.
+    /// noise at a scale. The account can refuse a cost that fits the share. There are two reasons:
+    /// the account rounds losses up, and its filters can add up another loss of the same release.
+    /// The first step is to the next float, and each step is twice as long as the step before.
     ///
     /// # Errors
     /// The error of the account, if the account still refuses the cost when the scale is about one
@@ -243,7 +243,7 @@ impl<'c, MO: Accounted> Terms<'c, MO> {
 /// The longest step between two scales: the largest number of floats from one scale to the next
 /// scale. All steps together then change the scale by a factor of about `1 + 1e-6`.
 const MOST_FLOATS: u64 = 1 << 31;
-/// Return whether each of the first `parts` parts of a loss is at most the same part of a share.
+/// Return whether a loss fits a share in each of the first `parts` parts.
 fn fits(loss: &[Exact], share: &[Exact], parts: usize) -> bool {
     loss.iter().zip(share).take(parts).all(|(loss, share)| loss <= share)
 }

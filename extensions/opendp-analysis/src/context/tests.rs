@@ -287,8 +287,8 @@ fn a_public_number_of_rows_needs_no_resizing() {
     assert_eq!(grown.gaussian().unwrap().scale(), std::f64::consts::SQRT_2);
     assert_eq!(adults_of_decades().count().gaussian().unwrap().scale(), 1.0);
     // A replaced row of the table replaces at most one of the resized rows. The filter after
-    // `resize` can keep the old row, the new row or both, so the number of kept rows is private.
-    // For such rows, the map bounds the changes by 2.
+    // `resize` can keep the old row, the new row, both or none of them. So the number of kept rows
+    // is private. For such rows, the map bounds the changes by 2.
     let resized = || adults_of_decades().resize(5).filter(|age| *age < 90);
     assert_eq!(resized().histogram_between(decades()).gaussian().unwrap().scale(), 2.0);
     assert_eq!(resized().count().gaussian().unwrap().scale(), 2.0);

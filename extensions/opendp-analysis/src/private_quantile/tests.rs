@@ -84,9 +84,9 @@ fn the_noise_is_in_units_of_rows() {
     for (alpha, gap) in [((1, 2), 2.0_f64), ((1, 4), 3.0), ((9, 10), 0.4)] {
         let pure = (-gap / 4.0).exp() / 2.0;
         // Eight standard deviations of the observed frequency are below 0.02. So the test fails by
-        // chance with a probability below 1e-14. The last assertion of this test is the control:
-        // with a wrong noise scale, the frequency differs by about 0.21 from the expected
-        // frequency.
+        // chance with a probability below 1e-14. The last assertion of this test is a check of the
+        // test itself: with a wrong noise scale, the frequency differs by about 0.21 from the
+        // expected frequency.
         assert!((worse(MaxDivergence, alpha, 4.0) - pure).abs() < 0.02, "{alpha:?}");
         let softmax = 1.0 / (1.0 + (gap / 4.0).exp());
         assert!((worse(ZeroConcentratedDivergence, alpha, 4.0) - softmax).abs() < 0.02);

@@ -12,7 +12,7 @@ use super::Arguments;
 /// # Errors
 /// `Argument` when there is no path, or when the path is standard input. `Argument` also when the
 /// study is charged to a budget, and the path in the study leads out of the folder of the study.
-/// Often the study and the budget have different authors. Without this error, the author of the
+/// Often, the study and the budget have different authors. Without this error, the author of the
 /// study could read any file, and charge the release to a budget for other data.
 pub(super) fn file(arguments: &Arguments, study: &Study) -> Result<PathBuf> {
     let file = match (&arguments.data, study.data()) {

@@ -268,8 +268,8 @@ impl Tally {
         report
     }
     /// Return the number of cells that a column of `bool` cannot read. Return `None` if the type
-    /// was stated, or if no cell is a truth value in another form, such as `yes`. Also return
-    /// `None` if fewer than nine in ten of the cells that are not missing look like truth values.
+    /// was stated. Also return `None` if no cell is a truth value in another form, such as `yes`,
+    /// or if fewer than nine in ten of the cells that are not missing look like truth values.
     fn unreadable_as_bool(&self) -> Option<u64> {
         let [truth, ..] = &self.counts[..] else { return None };
         let cells = self.rows - self.missing;

@@ -49,10 +49,10 @@ impl Loss {
     /// sum of the pure losses of the releases. `deltas` must be at least the sum of the deltas of
     /// the releases. The rest of the budget is for Gaussian noise.
     ///
-    /// When a budget that composes tightly admits this loss, the budget gets one filter instead of
-    /// filters for all kinds of releases ([`AdaptiveAccount::reserving`]). So the releases need
-    /// less noise than with filters for all kinds. The budget refuses the loss if any release was
-    /// charged before. Later releases are charged to the same filter. A budget that does not
+    /// A budget that composes tightly has filters for all kinds of releases. When such a budget
+    /// admits this loss, one filter replaces them ([`AdaptiveAccount::reserving`]). So the releases
+    /// need less noise than with filters for all kinds. The budget refuses the loss if any release
+    /// was charged before. Later releases are charged to the same filter. A budget that does not
     /// compose tightly ignores the reserve.
     ///
     /// # Errors

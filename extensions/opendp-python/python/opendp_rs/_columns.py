@@ -85,8 +85,8 @@ def columns_by_name(value: Any, names: list[str]) -> dict[str, Any]:
 def cells_or_none(column: Any) -> Any:
     """Return a list of the cells of a column, or None if a cell cannot be read.
 
-    The error of another library about a cell, such as a text that is not Unicode, can contain the
-    cell, and depends on the data. So the error is left out.
+    Another library can raise an error about a cell, such as a text that is not Unicode. Such an
+    error depends on the data, and can contain the cell. So the error is left out.
     """
     try:
         return _cells(column)

@@ -74,10 +74,10 @@ class Context:
         With ``ledger``, the whole budget of the context is charged to the budget with the name
         ``budget`` in the ledger, before the data are read. That budget must state the unit of
         privacy. The charge is the exact value of the floats in ``privacy_loss``. An ``id`` opens
-        one context: the ledger keeps no answers of contexts, and a part of the budget that is not
-        spent is lost. With ``ledger``, ``domain`` is required. Without ``domain``, an error about
-        the type of the data could reveal a fact about the data before the charge. ``by`` is the
-        name of the person who asks.
+        one context, because the ledger keeps no answers of contexts. A part of the budget that is
+        not spent is lost. With ``ledger``, ``domain`` is required. Without ``domain``, an error
+        about the type of the data could reveal a fact about the data before the charge. ``by`` is
+        the name of the person who asks.
 
         ``margins`` of OpenDP 0.16 are not supported: ``dp.Study`` answers questions about tables.
         """

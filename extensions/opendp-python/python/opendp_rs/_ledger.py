@@ -112,9 +112,10 @@ class Ledger:
     def settle_clock(self, name: str, by: str = "") -> dict[str, Any]:
         """Accept requests to a budget again after a correction of the clock.
 
-        If the clock was ahead at the last entry, the budget refuses requests until the clock has
-        reached the time of this entry. Call this method only if the clock is correct now. Return
-        the entry of zero loss that records the call. ``by`` is the name of the person who calls.
+        If the clock was ahead at the last entry, the corrected clock can be more than a second
+        behind this entry. Then the budget refuses requests. Call this method only if the clock is
+        correct now. Return the entry of zero loss that records the call. ``by`` is the name of the
+        person who calls.
         """
         return dict(self._ledger.settle_clock(name, by))
 

@@ -291,8 +291,8 @@ def plain_loss(name: str, loss: Any, depth: int = 0) -> Any:
     """Return a loss whose parts can be read several times: each iterable becomes a tuple.
 
     The library also reads iterables as tuples. So a check of the returned loss finds each number
-    that the library reads, also in an array, a deque or an iterator. ``depth`` is the number of
-    iterables around this part.
+    that the library reads, even a number in an array, a deque or an iterator. ``depth`` is the
+    number of iterables around this part.
     """
     if isinstance(loss, (int, float, str, bytes)) or loss is None or depth > 64:
         return loss

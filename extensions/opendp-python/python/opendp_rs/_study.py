@@ -84,8 +84,8 @@ class Study:
         With ``ledger``, the study is charged before the answers are returned. ``budget`` is the
         name of the budget in the ledger that pays. The charge is the budget that the study states.
         The budget in the ledger must state the unit of the study. The answers are kept under
-        ``id``, and an id is charged once. For an id with kept answers, these answers are returned,
-        also in a later process, and ``data`` is not read. An id belongs to a document and to
+        ``id``, and an id is charged once. If an id has kept answers, these answers are returned,
+        even in a later process, and ``data`` is not read. An id belongs to a document and to
         ``alpha``, and not to the table, because a table in memory has no name. An error that may
         depend on the data is charged, and kept under the id. ``by`` is the name of the person who
         asks. With a ledger, a study can answer several times, with several ids.

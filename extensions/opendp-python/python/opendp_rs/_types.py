@@ -149,9 +149,9 @@ _PLACES = "{} Vec<{}> Bounds<{}> Option<{}> Option<Vec<{}>> Option<Bounds<{}>>".
 def inferring(family: dict[str, Any]) -> list[tuple[str, str, list[str]]]:
     """Return the parameters of a constructor from whose floats a type argument can be inferred.
 
-    An entry has the name of the parameter, the name of the type argument, and the types that the
-    type argument can have. If a constructor has an input space, the space determines the types
-    whose names do not begin with ``TO``.
+    An entry is the name of the parameter, the name of the type argument, and the possible types of
+    the type argument. If a constructor has an input space, the space determines the types whose
+    names do not begin with ``TO``.
     """
     has_input = any(parameter["name"] == "input" for parameter in family["parameters"])
     generics = [

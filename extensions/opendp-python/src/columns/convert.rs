@@ -7,8 +7,8 @@ pub(super) trait Convert<S: Copy>: Sized {
     /// Convert a number to the type of the rows. `None` means that this type does not contain the
     /// number.
     fn convert(value: S) -> Option<Self>;
-    /// Return whether a number is NaN. This function is in the same crate as the loops that call
-    /// it, so that the loops are compiled to vector instructions.
+    /// Return whether a number is NaN. The loops that call this function are in the same crate. So
+    /// the compiler can make vector instructions from the loops.
     fn is_nan(&self) -> bool {
         false
     }

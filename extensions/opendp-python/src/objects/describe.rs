@@ -140,8 +140,8 @@ pub(crate) fn call_of(json: &Json) -> String {
             };
             let args = args.iter().map(|(key, value)| match value {
                 // In documents, a parameter can have the name of a constructor, such as
-                // `atom_domain`. The value of this parameter is either a call of any constructor,
-                // or the arguments of the constructor with the name of the parameter.
+                // `atom_domain`. The value of this parameter can be a call of any constructor. It
+                // can also be the arguments of the constructor with the name of the parameter.
                 Json::Object(_) if registered(key) && !is_description(value) => {
                     call_of(&json!({ key.as_str(): value }))
                 }
@@ -166,8 +166,8 @@ fn literals(items: &[Json]) -> String {
 fn registered(name: &str) -> bool {
     Registry::global().signatures(name).is_ok()
 }
-/// Return whether a JSON value is an object of one entry: the name of a constructor, and the object
-/// of its arguments.
+/// Return whether a JSON value is an object with one entry, whose key is the name of a constructor,
+/// and whose value is an object of arguments.
 fn is_description(json: &Json) -> bool {
     let entry = json.as_object().filter(|object| object.len() == 1);
     entry

@@ -243,9 +243,9 @@ fn warn(py: Python<'_>, neighbours: Result<()>) -> PyResult<()> {
     let text = CString::new(error.to_string()).unwrap_or_default();
     PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1)
 }
-/// Check the distances of a search for a parameter, as the command `opendp` does: the distances
-/// must be valid, and there must be neighbours at `d_in`. If `made` is neither a measurement nor a
-/// transformation, check nothing.
+/// Check the distances of a search for a parameter. They must be valid, and there must be
+/// neighbours at `d_in`. The command `opendp` makes the same check. If `made` is neither a
+/// measurement nor a transformation, check nothing.
 #[pyfunction]
 pub(crate) fn check_distances(
     made: &Bound<'_, PyAny>,

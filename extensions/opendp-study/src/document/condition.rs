@@ -52,9 +52,9 @@ impl Condition {
     /// is empty if no cell satisfies the condition.
     ///
     /// # Errors
-    /// `Argument` when a number is too large for a float. Also `Argument` when three facts hold: a
-    /// number is not written as an integer, the number differs from its nearest float, and this
-    /// float is an integer below 1e20 in magnitude.
+    /// `Argument` when a number is too large for a float. `Argument` also when a number is not
+    /// written as an integer, but its nearest float is an integer below 1e20 in magnitude, and
+    /// differs from the number.
     pub(crate) fn integers(&self) -> Result<Range<i128>> {
         let (first, end) = (i128::from(i64::MIN), i128::from(i64::MAX) + 1);
         let least = |number: Option<&Number>, none: i128| number.map_or(Ok(none), ceiling);

@@ -164,8 +164,8 @@ fn condition(filter: &Expr, source: &Relation, picked: &mut Picked<'_>) -> Resul
     }
     Ok(picked.column(rows))
 }
-/// Translate a mean. The plan needs no count for this mean if three conditions hold: the mean is
-/// over all rows, the number of these rows is public, and every row has a value.
+/// Translate a mean. The plan needs no count for this mean under three conditions: the mean is over
+/// all rows, the number of these rows is public, and every row has a value.
 fn mean(
     arg: &Expr,
     source: &Relation,

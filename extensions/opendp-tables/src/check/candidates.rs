@@ -24,10 +24,10 @@ pub(super) fn candidates_of(row: &Row, picked: &Picked<'_>) -> Option<Vec<f64>> 
     all.dedup();
     all.is_sorted_by(|a, b| a < b).then_some(all)
 }
-/// Return `steps + 1` evenly spaced numbers from `low` to `high`, or a single number if `steps` is
-/// 0. The bounds are read as the decimal numbers that a person writes. Each result is the float
-/// nearest to the exact number. So if the exact numbers are whole, the results are exact. Because
-/// the computation is exact, it cannot overflow.
+/// Return `steps + 1` evenly spaced numbers from `low` to `high`. If `steps` is 0, return a single
+/// number. The bounds are read as the decimal numbers that a person writes. Each result is the
+/// float nearest to the exact number. So if the exact numbers are whole, the results are exact.
+/// Because the computation is exact, it cannot overflow.
 fn spaced(low: f64, high: f64, steps: u32) -> Option<Vec<f64>> {
     let number = |x: u32| Exact::from_f64(f64::from(x));
     let decimal = |x: f64| Exact::decimal(x.abs()).ok();

@@ -115,8 +115,8 @@ pub(crate) fn replaced(
         _ => Err(DataFusionError::Internal("a node with several inputs".into())),
     }
 }
-/// Return the expressions of a node. If a negation, a sum, a difference or a product of integers
-/// does not fit into its type, the returned expressions fail. With the expressions of the node
+/// Return the expressions of a node. A negation, a sum, a difference or a product of integers can
+/// be too large for its type. Then the returned expressions fail. With the expressions of the node
 /// itself, the engine would return a wrong number.
 fn without_wrapping(plan: &LogicalPlan, input: &DFSchema) -> Result<Vec<Expr>, DataFusionError> {
     let names = NamePreserver::new(plan);

@@ -133,7 +133,7 @@ fn not_row_wise(plan: &LogicalPlan) -> Error {
     }
 }
 /// Return the columns of a scan as expressions. `source` is the index of the scanned table in its
-/// branch: 0 for the private table, and 1 or more for a joined public table.
+/// branch. It is 0 for the private table, and 1 or more for a joined public table.
 fn scanned(plan: &LogicalPlan, source: usize, tables: &Tables) -> Result<Vec<Row>> {
     let LogicalPlan::TableScan(scan) = plan else { return Ok(Vec::new()) };
     let table = tables.get(scan.table_name.table());

@@ -48,8 +48,8 @@ impl Lots {
     pub(crate) fn of_rows(&self, of_id: u64, places: [u32; BLOCK]) -> [u64; BLOCK] {
         self.of_places(of_id, places, 2)
     }
-    /// Return the lots of some groups of an id. The groups are given by their places, counted from
-    /// 1.
+    /// Return the lots of some groups of an id. `places` are the places of the groups, counted
+    /// from 1.
     pub(crate) fn of_groups(&self, of_id: u64, places: [u32; BLOCK]) -> [u64; BLOCK] {
         self.of_places(of_id, places, 4)
     }

@@ -138,8 +138,7 @@ pub(crate) struct Choice<T> {
     sorted: Vec<T>,
     /// The places of the rows that are kept, counted from 1.
     places: Vec<u32>,
-    /// For each group, the places of its rows: the place of the first row, and the place after the
-    /// last row.
+    /// For each group, the place of its first row, and the place after its last row.
     groups: Vec<(u32, u32)>,
     draw: Draw,
 }
@@ -210,9 +209,9 @@ impl<T: Keyed> Choice<T> {
         true
     }
     /// Choose groups, and then rows of each chosen group. The statements of the module `sql` choose
-    /// the rows of each group first, and then the groups. Both orders choose the same rows. The
-    /// reason is that the limit on the rows of a group is at least 1, so each group keeps at least
-    /// one row. So this limit does not change which groups are chosen.
+    /// the rows of each group first, and then the groups. The limit on the rows of a group is at
+    /// least 1, so each group keeps at least one row. So this limit does not change which groups
+    /// are chosen, and both orders choose the same rows.
     fn choose_in_groups(&mut self, of_id: u64, same_group: impl Fn(&T, &T) -> bool) {
         self.groups.clear();
         let mut first = 1;

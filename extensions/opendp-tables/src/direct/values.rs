@@ -44,8 +44,7 @@ pub(crate) enum Slot {
     Stored(usize),
     /// Each id adds 1.
     Ids,
-    /// Each id adds 1 to a group if the id has at least one row in this group with a stored value
-    /// of 1.
+    /// Each id adds 1 to a group if at least one of its rows in this group has the stored value 1.
     IdsWith(usize),
 }
 /// The values that are stored with each row: first the values of sums, then the buckets of
@@ -322,8 +321,8 @@ mod tests {
             assert!(Nearest::fits(&lattice));
             let nearest = Nearest::new(&lattice);
             let near = |point: i64| {
-                // Return four floats: the middle between this point and the next point, the two
-                // floats next to this middle, and this point.
+                // Return four floats: this point, the middle between this point and the next point,
+                // and the two floats next to this middle.
                 let middle = (point as f64 + 0.5) * lattice.step();
                 [middle.next_down(), middle, middle.next_up(), point as f64 * lattice.step()]
             };

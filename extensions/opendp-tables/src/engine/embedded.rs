@@ -67,7 +67,7 @@ impl DataFusion {
     /// The engine runs [portable](DataFusion::portable) statements.
     ///
     /// The engine changes settings of the context, so that the statistics of files have no effect
-    /// on the rows that are read. **Do not change these settings**: with the default settings of
+    /// on the rows that are read. **Do not change these settings.** With the default settings of
     /// DataFusion, one row can change how other rows are read.
     ///
     /// # Errors

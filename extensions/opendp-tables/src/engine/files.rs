@@ -174,9 +174,9 @@ pub(crate) fn is_compressed(file: &str) -> bool {
 /// folder. Files whose names begin with `_` or `.` are not data, so the engine must leave them out.
 ///
 /// # Errors
-/// `FailedFunction` when the path does not exist, or when the name of the file has another ending.
-/// A folder also gives this error if the engine would leave out a file without an error, or would
-/// read a file whose name begins with `_` or `.`.
+/// `FailedFunction` when the path does not exist, or when the name of a file does not end in `.csv`
+/// or `.parquet`, as its format requires. A folder also gives this error if the engine would leave
+/// out a file without an error, or would read a file whose name begins with `_` or `.`.
 pub(super) fn check_files(name: &str, source: &Source) -> Result<()> {
     check_pattern(name, source)?;
     let Some((path, ending)) = local(source) else { return Ok(()) };
@@ -323,8 +323,8 @@ pub(super) fn reason(error: &DataFusionError, source: &Source) -> String {
         }
     }
 }
-/// If the operating system reported the error, for example because a disk cannot be read, return
-/// the error of the operating system. The libraries wrap such an error in their own errors.
+/// Return the error of the operating system, if the operating system reported the error. An example
+/// is a disk that cannot be read. The libraries wrap such an error in their own errors.
 pub(super) fn of_system(error: &DataFusionError) -> Option<&std::io::Error> {
     let first: &(dyn std::error::Error + 'static) = error;
     std::iter::successors(Some(first), |error| error.source())

@@ -76,11 +76,11 @@ pub(super) async fn header(
     let names = common.unwrap_or_default();
     Ok(if are_different(names.iter()) { Ok(names) } else { Err(TWICE.into()) })
 }
-/// Check the names of the columns of the Parquet files at a place. If there are no files, if a file
-/// lacks one of the columns `described`, or if two columns of a file have the same name, return the
-/// reason for an error. Without this check, the engine would read a missing column as nulls, and
-/// only one of two columns of the same name. Also return a reason if files have different types for
-/// a column, and the engine cannot read these types as one type.
+/// Check the columns of the Parquet files at a place. Return the reason for an error in four cases:
+/// there are no files, a file lacks one of the columns `described`, two columns of a file have the
+/// same name, or the files have types for a column that the engine cannot read as one type. Without
+/// this check, the engine would read a missing column as nulls. It would read only one of two
+/// columns of the same name.
 ///
 /// # Errors
 /// The errors of the object store, and an error when a file is not Parquet.

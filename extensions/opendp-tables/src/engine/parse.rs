@@ -105,8 +105,9 @@ impl Dialect for Postgres {
         // After this error, the parser does not try another way to read the expression.
         (!self.step()).then_some(Err(ParserError::RecursionLimitExceeded))
     }
-    /// Count a step. The parser calls this function for each SELECT. If no step is left, the parser
-    /// then reads an expression, so it calls `parse_prefix`, which returns the error.
+    /// Count a step. The parser calls this function for each SELECT. This function cannot return an
+    /// error. After this call, the parser reads an expression. So if no step is left,
+    /// `parse_prefix` returns the error.
     fn supports_empty_projections(&self) -> bool {
         self.step()
     }

@@ -2,11 +2,11 @@
 //!
 //! A Parquet file has statistics, such as the least and the largest cell of a column. The
 //! statistics depend on all rows of the file. By default, DataFusion uses them to decide how rows
-//! are read: a column whose least and largest cells are equal becomes a constant, and rows that
-//! cannot meet a condition are skipped. But the statistics leave NaN out. Also, a condition with a
-//! cast can be true for a cell although it is false for the least and the largest cell. So one more
-//! row could change the cells of other rows, or decide whether other rows are read. No loss
-//! accounts for such a change. With these settings, DataFusion does not read the statistics.
+//! are read. A column whose least and largest cells are equal becomes a constant. Rows that cannot
+//! meet a condition are skipped. But the statistics leave NaN out. Also, a condition with a cast
+//! can be true for a cell although it is false for the least and the largest cell. So one more row
+//! could change the cells of other rows, or decide whether other rows are read. No loss accounts
+//! for such a change. With these settings, DataFusion does not read the statistics.
 
 use datafusion::config::ConfigOptions;
 use datafusion::execution::SessionStateBuilder;

@@ -18,8 +18,8 @@ pub enum Source {
     Batches(Vec<RecordBatch>),
     /// Any table of DataFusion. **The table must return each row independently of the other rows.**
     /// So it must not use statistics of several rows, such as the least and the largest cell of a
-    /// file, to change or leave out rows. If the table claims something about its rows, such as
-    /// statistics, an order, a key, or a column without nulls, the claim must be true for all
+    /// file, to change or leave out rows. The table can claim something about its rows, such as
+    /// statistics, an order, a key, or a column without nulls. Each claim must be true for all
     /// possible rows. The engine [`DataFusion`](crate::DataFusion::new) passes conditions only to
     /// tables that request them. A `ListingTable` of DataFusion fulfils these requirements if it
     /// has no `file_sort_order` and no `constraints`.

@@ -60,9 +60,9 @@ fn numbers_with_text(found: &DataType) -> Option<(i64, i64)> {
     }
 }
 /// Return whether the cells of a column are lists or other nested values with times in a zone. Such
-/// a column is refused: if a single time is near the end of the calendar, the whole column cannot
-/// be cast to texts. If another nested value has a part that cannot be written as text, the text of
-/// its cell contains an error in place of this part.
+/// a column is refused, because a single time near the end of the calendar would make the cast of
+/// the whole column to texts fail. If another nested value has a part that cannot be written as
+/// text, the text of its cell contains an error in place of this part.
 fn is_nested_zone(found: &DataType) -> bool {
     value_type(found).is_nested()
         && zones(found).iter().any(|(unit, _)| *unit != TimeUnit::Nanosecond)
@@ -90,9 +90,9 @@ fn zones(found: &DataType) -> Vec<(TimeUnit, &str)> {
     }
 }
 /// Write an expression for a column. The expression keeps each cell that has a text, and replaces
-/// each other cell by null. NaN has no text, because NaN is null. Without this replacement, a
-/// single cell that cannot be written as text, such as a date beyond the calendar, would make the
-/// cast of the whole column fail.
+/// each other cell by null. NaN has no text, because NaN is null. The cast of a whole column fails
+/// if a single cell cannot be written as text. An example is a date beyond the calendar. So such
+/// cells must be replaced.
 fn with_text(column: &str, found: &DataType) -> String {
     let values = value_type(found);
     let limits = numbers_with_text(values);
@@ -118,8 +118,8 @@ fn is_number(column: &str) -> String {
     format!("NOT isnan(CAST({column} AS DOUBLE PRECISION))")
 }
 /// Write the expression that reads a column of numbers as booleans: 0 is false, NaN is null, and
-/// each other number is true. A cast to a boolean is not used, because the planner assumes that
-/// such a cast is monotone, which is wrong.
+/// each other number is true. The planner wrongly assumes that a cast to a boolean is monotone. So
+/// such a cast is not used.
 fn boolean_of_number(column: &str) -> String {
     let number = format!("CAST({column} AS DOUBLE PRECISION)");
     format!("CASE WHEN {} THEN {number} <> 0.0 END", is_number(column))

@@ -33,8 +33,8 @@ struct Cost {
     steps: usize,
 }
 impl Row {
-    /// Count the nodes of the expression. An operand counts once for each of its copies: some
-    /// operands are printed twice, and an engine copies all operands of `COALESCE` except the last.
+    /// Count the nodes of the expression. An operand counts once for each of its copies. Some
+    /// operands are printed twice. An engine copies all operands of `COALESCE` except the last.
     pub(crate) fn size(&self) -> usize {
         let sizes = self.operands().into_iter().map(|(row, copies)| row.size() * copies);
         // The sum is limited, so that no product overflows.

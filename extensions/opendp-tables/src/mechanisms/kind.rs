@@ -163,8 +163,8 @@ fn noises(all: &Mechanisms) -> impl Iterator<Item = &Noise> {
     let choices = all.choices.iter().map(|choice| &choice.noise);
     selection.chain(all.sums.iter().flatten()).chain(choices)
 }
-/// Store in `all` a text that compares the errors of the other kind of noise with the errors of the
-/// noise in `all`. `name` is the name of the other kind.
+/// Compare the errors of the other kind of noise with the errors of the noise in `all`. Store the
+/// comparison in `all` as a text. `name` is the name of the other kind.
 fn compared(mut all: Mechanisms, other: Option<&Mechanisms>, name: &str) -> Mechanisms {
     let times = other.and_then(|other| ratio(other, &all));
     all.compared = times.map(|times| {

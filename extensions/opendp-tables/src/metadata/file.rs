@@ -76,7 +76,7 @@ impl Metadata {
     ///
     /// # Errors
     /// `Argument` when the text cannot be read, has an unknown field, or states something invalid,
-    /// such as bounds in the wrong order; `NotFound` when a table names an `id` or a `key` that is
+    /// such as bounds in the wrong order. `NotFound` when a table names an `id` or a `key` that is
     /// not one of its columns.
     pub fn parse(text: &str) -> Result<Self> {
         let wrong = |reason: String| Error::argument("metadata", reason);

@@ -27,8 +27,9 @@ pub struct Explained {
     /// the size of the unit of the scores, in ranks.
     pub step: f64,
     /// A bound on the error. The bound holds with a probability of at least 95 %. For a quantile,
-    /// the bound is a number of ranks: by how many ranks the chosen candidate is farther from the
-    /// quantile than the best candidate. Otherwise the bound is in the unit of the values.
+    /// the bound is in ranks. Compare the distances of the chosen candidate and of the best
+    /// candidate to the quantile. Their difference is at most the bound. For all other values, the
+    /// bound is in the unit of the values.
     pub accuracy: Option<f64>,
     /// The unit of `accuracy`, and of `scale` times `step`: `value` or `ranks`.
     pub accuracy_in: &'static str,

@@ -1,11 +1,11 @@
 //! Refuse the clauses of a query that the planner reads and then leaves out.
 //!
-//! Without this check, a query such as `SELECT COUNT(*) FROM t TABLESAMPLE BERNOULLI (50)` would
-//! get the answer of another query, and the loss of this answer would be charged. The check takes
-//! structures of the parser apart, and names every field of each structure. The only exception is
-//! the structure `TableAlias`. Suppose that a new version of the parser adds a field for a new
-//! clause to one of the other structures. Then this file does not compile until the check names
-//! this field.
+//! An example is the query `SELECT COUNT(*) FROM t TABLESAMPLE BERNOULLI (50)`. Without this check,
+//! such a query would get the answer of another query, and the loss of this answer would be
+//! charged. The check takes structures of the parser apart, and names every field of each
+//! structure. The only exception is the structure `TableAlias`. Suppose that a new version of the
+//! parser adds a field for a new clause to one of the other structures. Then this file does not
+//! compile until the check names this field.
 
 use std::ops::ControlFlow;
 

@@ -98,9 +98,10 @@ fn size(expr: &Expr, known: Option<(&DFSchema, &[usize])>) -> Result<[usize; 2],
     })?;
     Ok(sum)
 }
-/// Return how many times an engine writes the operand `child` of `expr`. The engine copies the
-/// operand of BETWEEN, the operand of an IN with two or three values, the operand of CASE for each
-/// WHEN, and all arguments of `coalesce` and `nvl` except the last.
+/// Return how many times an engine writes the operand `child` of `expr`. The operand of BETWEEN is
+/// written twice. The operand of CASE is written once for each WHEN. An IN with at most three
+/// values becomes comparisons, so its operand is written once for each value. The arguments of
+/// `coalesce` and `nvl` are written twice, except the last one.
 fn copies(expr: &Expr, child: &Expr) -> usize {
     let is = |operand: &Expr| std::ptr::eq(operand, child);
     match expr {

@@ -13,8 +13,8 @@ use opendp_core::{Error, Result};
 use super::deep::MOST_LEVELS;
 
 /// Check that the plan of a query has at most [`MOST_LEVELS`] SELECTs and tables. Each SELECT and
-/// each table is a node of the plan, so [`is_deep`](super::deep::is_deep) would refuse the plan of
-/// a larger query after the plan is made.
+/// each table is a node of the plan. So [`is_deep`](super::deep::is_deep) would refuse the plan of
+/// a larger query, too, but only after the plan is made.
 pub(super) fn check(query: &Query) -> Result<()> {
     match query.visit(&mut Expansion::default()) {
         ControlFlow::Continue(()) => Ok(()),

@@ -82,10 +82,10 @@ impl Moments {
             goal => goal,
         }
     }
-    /// Find a goal for the noise of the sums, after the counts of the groups were released. With
-    /// this goal, the error of the mean of each group with rows is at most `error`, except with
-    /// probability `alpha` for each group. If the keys were found in the data, `alpha` bounds the
-    /// probability that the key of the group is found and that the error of its mean is larger than
+    /// Find a goal for the noise of the sums, after the counts of the groups were released.
+    /// Consider each group with rows separately. With this goal, the error of its mean is at most
+    /// `error`, except with probability `alpha`. If the keys were found in the data, `alpha` bounds
+    /// the probability that the key of the group is found and that the error is larger than
     /// `error`.
     ///
     /// Let a group have `n >= 1` rows, and let `N >= 1` be its released count. Let `s` be the sum
@@ -98,9 +98,8 @@ impl Moments {
     ///
     /// The returned goal bounds `|z|` except with probability `alpha` instead of `alpha / 2`. So
     /// the bound on `|z|` is divided by the ratio of two quantiles of Laplace noise: the quantile
-    /// at `alpha / 2`, and the quantile at `alpha`. For Gaussian noise, the ratio of these
-    /// quantiles is smaller than for Laplace noise, so the division by the ratio for Laplace noise
-    /// is enough.
+    /// at `alpha / 2`, and the quantile at `alpha`. For Gaussian noise, this ratio is smaller, so
+    /// the division by the ratio for Laplace noise is enough.
     pub(in super::super) fn within(
         &self,
         error: f64,

@@ -37,10 +37,10 @@ impl<'c, MO: Accounted> SolvedGroups<'c, MO> {
         self.solved.as_ref().map_or(Ok(Vec::new()), |solved| solved.noises(alpha))
     }
     /// Return the properties of each statistic that are known before the release, in the order of
-    /// the answer's rows. The properties include the scales of all noise in the statistic. They
-    /// include a bound on the error only for quantiles, and for a count or a sum that is computed
+    /// the answer's rows. The properties include the scales of all noise in the statistic.
+    /// Quantiles have a bound on the error. A count or a sum has such a bound if it is computed
     /// from one release alone. The bound holds except with probability `alpha`. Counts that are
-    /// found with their keys, and counts of an earlier answer, have no such bound.
+    /// found with their keys, counts of an earlier answer, means and variances have no such bound.
     ///
     /// # Errors
     /// The errors of [`Question::accuracy`](crate::context::Question::accuracy).
@@ -103,8 +103,8 @@ impl Needs {
 /// returns the answer to the question.
 #[derive(Debug)]
 pub struct AskedGroups {
-    /// Three facts: the rows of the groups, the keys of the groups, and whether there is a group of
-    /// all other rows.
+    /// The rows of the groups, the keys of the groups, and whether there is a group of all other
+    /// rows.
     groups: (Subject, Vec<Vec<Json>>, bool),
     asked: Vec<What>,
     counts: Option<Counts>,
@@ -195,11 +195,10 @@ where
     /// were released before, a mean can have a wanted accuracy, too: see
     /// [`counted`](Groups::counted). The wanted accuracy bounds the distance between the answer and
     /// the mean of the clamped rows, for each group that has rows. The bound holds except with
-    /// probability [`Context::ALPHA`], and accounts for the errors of the released counts, too.
-    /// If the groups come from [`found`](Groups::found), a weaker statement holds for each group:
-    /// with probability at most [`Context::ALPHA`], its key is found and the error exceeds the
-    /// bound. Among the found keys alone, errors can exceed the bound more often, because a key is
-    /// found more often if the noise on its count is large.
+    /// probability [`Context::ALPHA`], and accounts for the errors of the released counts, too. If
+    /// the groups come from [`found`](Groups::found), a weaker statement holds for each group. The
+    /// probability that its key is found and that the error exceeds the bound is at most
+    /// [`Context::ALPHA`].
     ///
     /// If the question [finds its keys](Groups::find_keys), the keys are released first, and the
     /// other releases are about these keys. A weight then also applies to the release of the keys.

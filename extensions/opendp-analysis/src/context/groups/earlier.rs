@@ -115,8 +115,8 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
         Ok(self)
     }
     /// Use the groups and the counts of an earlier answer about the rows of this question. Then
-    /// counts, means and variances need no other release of counts, and a mean can have a wanted
-    /// accuracy in a [`Plan`](super::super::Plan).
+    /// counts, means and variances need no other release of counts. In a
+    /// [`Plan`](super::super::Plan), a mean can then have a wanted accuracy.
     ///
     /// Both questions must have the same context, the same columns of the groups, and the same
     /// columns of all [filters](super::super::Query::filter). The functions of the filters are not
@@ -143,8 +143,8 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
     /// ```
     ///
     /// # Errors
-    /// `Argument` when the answer has no counts, or is about groups of other columns, rows of other
-    /// filters or another context, or when the question lists keys itself.
+    /// `Argument` when the answer has no counts; when its context, the columns of its groups or the
+    /// columns of its filters are not those of this question; when the question lists keys itself.
     pub fn counted(mut self, answer: &GroupAnswer) -> Result<Self> {
         self.keys.check_open("counted", self.rehearsed)?;
         let reason = "the answer has no counts: add `.count()` to its question";
@@ -201,8 +201,8 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
     }
     /// Check that a search can find the keys of the question: the question lists no keys and has no
     /// group of other rows. If `later` is true, the keys will be found later. Then
-    /// [`to_be_found`](Groups::to_be_found) has set an empty list of keys, which does not count
-    /// here. `name` is the method that searches.
+    /// [`to_be_found`](Groups::to_be_found) has set an empty list of keys, and this list is
+    /// allowed. `name` is the method that searches.
     pub(super) fn check_finds(&self, name: &str, later: bool) -> Result<()> {
         let listed = !self.keys.is_open() || self.found.is_some();
         if self.others || listed && !later {

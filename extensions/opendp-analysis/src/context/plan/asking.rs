@@ -13,9 +13,9 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
     /// Add a question: a statistic or a choice. Its noise is not known yet.
     ///
     /// # Errors
-    /// The errors of the steps of the query; `Argument` when the goal is not a positive number, or
-    /// when the budget is a rho and the wanted error of integers is below 1. `Argument` also when
-    /// the question is of another context, or when its query states an amount by
+    /// The errors of the steps of the query. `Argument` when the goal is not a finite number above
+    /// 0, when the budget is a rho and the wanted error of integers is below 1, when the question
+    /// is of another context, or when its query states an amount by
     /// [`spending`](super::super::Query::spending).
     pub fn ask<TO: Carrier>(
         &mut self,

@@ -42,8 +42,8 @@ impl<MO: Accounted> Plan<'_, MO> {
         let hides = drafts.any(|(draft, item)| draft.takes_delta() && item.weight != 0.0);
         Ok(if hides { endowed.divisions() } else { vec![endowed] })
     }
-    /// Find the division of the budget with the smallest weighted sum of squared errors, among the
-    /// divisions with which the account admits all questions. Return this division and the noise of
+    /// Consider the divisions of the budget with which the account admits all questions. Find the
+    /// one with the smallest weighted sum of squared errors. Return this division and the noise of
     /// the questions.
     pub(super) fn chosen(&self) -> Result<Option<(Best, Vec<Setting>)>> {
         let mut found: Option<(Best, Vec<Setting>)> = None;

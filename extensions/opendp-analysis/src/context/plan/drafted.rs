@@ -57,8 +57,8 @@ impl Units {
         Ok(Units { alpha, laplace, gaussian })
     }
     /// Return a bound on the error of noise at scale 1. The bound is for continuous Laplace or
-    /// Gaussian noise, even if `noise` is discrete, and does not include the rounding of the noisy
-    /// number. If an accuracy is wanted, also return the largest scale with this accuracy. If
+    /// Gaussian noise, even if `noise` is discrete. The bound does not include the rounding of the
+    /// noisy number. If an accuracy is wanted, also return the largest scale with this accuracy. If
     /// `rounded` is `true`, the noisy number is rounded to an integer, which adds at most 0.5 to
     /// the error. Noise on floats is a multiple of a step, and the step is at most 2^-40 of the
     /// scale. Because of this step, the largest scale is divided by a number slightly above 1. For

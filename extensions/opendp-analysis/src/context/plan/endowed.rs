@@ -61,8 +61,8 @@ impl Endowed {
         let sixteenths = QUARTER;
         Ok(Endowed { alternatives, open, tight, delta, full_delta, thresholds, sixteenths })
     }
-    /// If the plan may spend only a part of the remaining budget, use the open filters, because
-    /// later questions can need another division of the budget.
+    /// Suppose that the plan may spend only a part of the remaining budget. Later questions can
+    /// need another division of the budget, so use the open filters.
     pub(super) fn leave_open(&mut self) -> Result<()> {
         let all = Exact::from_f64(1.0)?;
         self.open = self.open.take().filter(|(_, _, part)| *part == all);

@@ -4,8 +4,8 @@
 //! first limit is for the sum of pure losses. The second limit is for the sum of the `mu^2` of
 //! Gaussian noise. The `mu` of Gaussian noise is the largest change of the released numbers in the
 //! L2 norm, divided by the scale of the noise. A release is `mu`-GDP (Gaussian differentially
-//! private) if it distinguishes two neighbours at most as well as a number with Gaussian noise of
-//! this `mu` does.
+//! private) under one condition: two neighbours are at least as hard to distinguish by this release
+//! as by a number with Gaussian noise of this `mu`.
 //!
 //! All numbers here are approximate. The account checks the exact losses when it admits releases.
 
@@ -65,10 +65,10 @@ pub(super) struct Mode {
 }
 /// The sums from which the noise is computed. Each question adds to exactly one of these sums. For
 /// questions with wanted accuracies, `pure` is the sum of the pure losses, and `square` is the sum
-/// of the `mu^2`. For questions with weights, `pure_weight` is the sum of the cube roots of `c`,
-/// and `square_weight` is the sum of the square roots of `c`. The number `c` of a question is
-/// `weight * (error * size)^2`, where `weight` is a field of its [`Item`], and `error` and `size`
-/// are fields of its [`Way`]. [`value`](Demand::value) explains these sums.
+/// of the `mu^2`. Each question with a weight has a number `c = weight * (error * size)^2`. Here
+/// `weight` is a field of its [`Item`], and `error` and `size` are fields of its [`Way`]. For these
+/// questions, `pure_weight` is the sum of the cube roots of `c`, and `square_weight` is the sum of
+/// the square roots of `c`. [`value`](Demand::value) explains these sums.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Demand {
     pub(super) pure: f64,
@@ -148,11 +148,11 @@ impl Demand {
     /// fractions: one of the room for pure losses, and one of the room for `mu^2`. The second
     /// returned number is the larger fraction. Return `None` when the room is too small.
     ///
-    /// For each question, let `c` be its weight times `(error * size)^2`, where `error` and `size`
-    /// are fields of its [`Way`]. By Lagrange multipliers, for a given sum of the epsilons, the sum
-    /// of `c / epsilon^2` is least if the epsilon of each question is proportional to the cube root
-    /// of its `c`. In the same way, for a given sum of the `mu^2`, the sum of `c / mu^2` is least
-    /// if the `mu^2` of each question is proportional to the square root of its `c`.
+    /// [`Demand`] defines the number `c` of a question. Fix the sum of the epsilons. By Lagrange
+    /// multipliers, the sum of `c / epsilon^2` is then least if the epsilon of each question is
+    /// proportional to the cube root of its `c`. Or fix the sum of the `mu^2`. Then the sum of
+    /// `c / mu^2` is least if the `mu^2` of each question is proportional to the square root of its
+    /// `c`.
     pub(super) fn value(&self, room: Endowment) -> Option<(f64, f64)> {
         let part = |taken: f64, weight: f64, room: f64, power: i32| {
             if taken == 0.0 && weight == 0.0 {

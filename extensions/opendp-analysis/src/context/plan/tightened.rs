@@ -30,8 +30,8 @@ impl<MO: Accounted> Plan<'_, MO> {
     /// Divide all noise scales by one factor, so that the composition of the pairs of all releases
     /// uses the whole budget. Each pair consists of two distributions, and dominates its release.
     /// Return the new noise and the pairs. Return `None` if the plan does not take the whole
-    /// budget, or if the errors do not become smaller. Also return `None` if a question has a
-    /// wanted accuracy or a threshold, or if there are more than `MOST_PAIRS` different losses.
+    /// budget, if a question has a wanted accuracy or a threshold, if there are more than
+    /// `MOST_PAIRS` different pairs, or if the errors do not become smaller.
     ///
     /// The releases of a plan are fixed before the first answer, so their pairs compose. The plan
     /// takes the whole budget, so there is no earlier release on which the plan could depend.

@@ -35,16 +35,16 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     ///
     /// If there are three or more quantiles,
     /// [`make_private_quantiles`](crate::make_private_quantiles) chooses them. It chooses the
-    /// middle quantile first. This choice divides the rows into two parts, and the other quantiles
-    /// are chosen in these parts in the same way. Each round of choices is a level. Nine quantiles
-    /// need four levels, so their cost is the cost of four choices. The stated scale of the noise
-    /// is the scale for a median. The accuracy bounds the distance in ranks between a quantile and
-    /// the rows that its candidate represents. A candidate represents the rows that are equal to
-    /// it. On each side, it also represents half of the rows between this candidate and the next
-    /// one. If there is no other candidate on a side, it represents all rows on this side. The
-    /// accuracy does not include one part of the distance to the quantile. On each level, this part
-    /// is at most 1/32 of the number of rows that one candidate represents. If there are more than
-    /// 1024 candidates, this part is at most 1/4 of this number.
+    /// middle quantile first. This choice divides the rows into two parts. The other quantiles are
+    /// chosen in these parts in the same way. Each round of choices is a level. Nine quantiles need
+    /// four levels, so their cost is the cost of four choices. The stated scale of the noise is the
+    /// scale for a median. The accuracy bounds the distance in ranks between a quantile and the
+    /// rows that its candidate represents. A candidate represents the rows that are equal to it. On
+    /// each side, it also represents half of the rows between this candidate and the next one. If
+    /// there is no other candidate on a side, it represents all rows on this side. The accuracy
+    /// does not include one part of the distance to the quantile. On each level, this part is at
+    /// most 1/32 of the number of rows that one candidate represents. If there are more than 1024
+    /// candidates, this part is at most 1/4 of this number.
     pub fn quantiles(self, alphas: &[f64], candidates: Vec<T>) -> Choice<'c, MO, Vec<T>>
     where
         T: Number,
