@@ -2,6 +2,7 @@
 //! and with questions about a table.
 
 mod notes;
+mod page;
 mod table;
 
 use std::path::PathBuf;
@@ -52,6 +53,9 @@ pub(crate) struct Arguments {
     /// data, and a terminal obeys control characters in these texts
     #[arg(long)]
     pub(crate) csv: bool,
+    /// Also write the answers to a file, as an HTML page with charts. An existing file is replaced
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
     /// Charge the budget of the study to a durable budget before the answers are printed; needs
     /// --id, and a budget that states its unit
     #[arg(long, value_name = "FILE:NAME", requires = "id", conflicts_with = "dry_run")]
@@ -79,6 +83,7 @@ pub(crate) fn answer(arguments: &Arguments, as_json: bool) -> Result<String> {
     let document = opendp_registry::json::parse(&text);
     let study = document.and_then(|document| Study::parse(&document)).map_err(located)?;
     warn(arguments, &study, as_json).map_err(located)?;
+    page::check(arguments, file(arguments, &study).ok().as_deref())?;
     let mut charge = None;
     let outcome = if *dry_run {
         rehearsed(arguments, &study).map_err(located)?
@@ -97,6 +102,7 @@ pub(crate) fn answer(arguments: &Arguments, as_json: bool) -> Result<String> {
             }
         }
     };
+    page::write(arguments, &outcome, charge.as_ref(), as_json);
     match (as_json, csv) {
         (true, _) => {
             let mut json = outcome.to_json();

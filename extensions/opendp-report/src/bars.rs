@@ -12,10 +12,10 @@ pub(crate) const MOST: usize = 80;
 
 /// For each of the first [`MOST`] numbers, write one line of the chart, with a bar or a point. A
 /// number that is not finite gets no bar and no point.
-pub(crate) fn lines(points: &[Point], bars: bool) -> String {
+pub(crate) fn lines(points: &[Point], bars: bool, percent: &str) -> String {
     let axis = Axis::of(points, bars);
     let mut html = String::from("<div class=\"chart lines\">");
-    html += &legend(points, if bars { "bar" } else { "dot" });
+    html += &legend(points, if bars { "bar" } else { "dot" }, percent);
     for point in points.iter().take(MOST) {
         let label = escaped(&point.label);
         let _ = write!(
@@ -37,7 +37,11 @@ pub(crate) fn lines(points: &[Point], bars: bool) -> String {
 /// Write the released number of a point, and then the interval of this number or the text about its
 /// error.
 fn valued(point: &Point) -> String {
-    let error = point.interval.map(|(low, high)| (high - low) / 2.0);
+    let error = point.interval.and_then(|(low, high)| {
+        // Counts have no decimals.
+        let whole = [point.value, low, high].iter().all(|number| number.fract() == 0.0);
+        (!whole).then_some((high - low) / 2.0)
+    });
     let value = match point.value.is_finite() {
         true => number(point.value, error),
         false => "no answer".to_owned(),
@@ -88,14 +92,18 @@ fn drawn(point: &Point, axis: &Axis, bars: bool) -> String {
     html + "</svg>"
 }
 /// Write the legend of a chart, which explains its marks.
-pub(crate) fn legend(points: &[Point], mark: &str) -> String {
+pub(crate) fn legend(points: &[Point], mark: &str, percent: &str) -> String {
     let name = match mark {
         "dot" => "chosen among public candidates, with noise",
         _ => "released number",
     };
     let mut html = format!("<p class=\"legend\"><span><i class=\"{mark}\"></i>{name}</span>");
     if points.iter().any(|point| point.interval.is_some()) {
-        html += "<span><i class=\"interval\"></i>noise added; 95 % interval</span>";
+        let percent = escaped(percent);
+        let _ = write!(
+            html,
+            "<span><i class=\"interval\"></i>noise added; {percent} % interval</span>"
+        );
     }
     html + "</p>"
 }

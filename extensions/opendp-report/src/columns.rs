@@ -10,14 +10,17 @@ use crate::text::escaped;
 
 /// The maximum number of columns. With more columns, each column would be thinner than a line.
 const MOST: usize = 200;
-/// The approximate number of labels that fit below the columns.
+/// The maximum number of labels below the columns.
 const LABELS: usize = 8;
+/// The approximate number of characters that fit below the columns.
+const ROOM: usize = 96;
 
 /// Draw a column for each bucket, in order.
-pub(crate) fn histogram(points: &[Point]) -> String {
+pub(crate) fn histogram(points: &[Point], percent: &str) -> String {
     let axis = Axis::of(points, true);
     let shown = &points[..points.len().min(MOST)];
-    let mut html = format!("<div class=\"chart\">{}<div class=\"columns\">", legend(points, "bar"));
+    let legend = legend(points, "bar", percent);
+    let mut html = format!("<div class=\"chart\">{legend}<div class=\"columns\">");
     html += "<div class=\"side\" aria-hidden=\"true\">";
     for tick in &axis.ticks {
         let place = axis.place(*tick);
@@ -35,7 +38,9 @@ pub(crate) fn histogram(points: &[Point]) -> String {
         html += &column(point, &axis, place as f64 * width, width);
     }
     html += "</svg><div class=\"below\" aria-hidden=\"true\">";
-    let every = shown.len().div_ceil(LABELS).max(1);
+    let longest = shown.iter().map(|point| point.label.chars().count()).max().unwrap_or(0);
+    let labels = (ROOM / (longest + 2)).clamp(1, LABELS);
+    let every = shown.len().div_ceil(labels).max(1);
     for (place, point) in shown.iter().enumerate().step_by(every) {
         let left = (place as f64 + 0.5) * width;
         let minor = if (place / every) % 2 == 1 { " class=\"minor\"" } else { "" };

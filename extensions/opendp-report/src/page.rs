@@ -13,7 +13,7 @@ pub struct Point {
     pub label: String,
     /// The released number. A number that is not finite is shown as missing.
     pub value: f64,
-    /// The 95 % interval of the number, if the interval is known.
+    /// The interval of the number, if the interval is known. See [`Page::percent`].
     pub interval: Option<(f64, f64)>,
     /// A text about the error of the number. The text is shown instead of the interval.
     pub note: Option<String>,
@@ -23,8 +23,8 @@ impl Point {
     pub fn new(label: impl Into<String>, value: f64) -> Self {
         Point { label: label.into(), value, interval: None, note: None }
     }
-    /// Set the 95 % interval of the number. If the bounds are not finite or not ordered, there is
-    /// no interval.
+    /// Set the interval of the number. If the bounds are not finite or not ordered, there is no
+    /// interval.
     #[must_use]
     pub fn within(self, low: f64, high: f64) -> Self {
         let known = low.is_finite() && high.is_finite() && low <= high;
@@ -73,13 +73,13 @@ impl Section {
         self.blocks.push(block);
         self
     }
-    fn html(&self) -> String {
+    fn html(&self, percent: &str) -> String {
         let mut html = format!("<section><h2>{}</h2>", escaped(&self.title));
         for block in &self.blocks {
             html += &match block {
-                Block::Bars(points) => bars::lines(points, true),
-                Block::Quantiles(points) => bars::lines(points, false),
-                Block::Histogram(points) => columns::histogram(points),
+                Block::Bars(points) => bars::lines(points, true, percent),
+                Block::Quantiles(points) => bars::lines(points, false, percent),
+                Block::Histogram(points) => columns::histogram(points, percent),
                 Block::Budget(account) => budget::account(account),
                 Block::Table(table) => table.html(),
                 Block::Text(text) => format!("<p>{}</p>", escaped(text)),
@@ -96,13 +96,20 @@ pub struct Page {
     title: String,
     lead: String,
     facts: Vec<(String, String)>,
+    percent: String,
     sections: Vec<Section>,
 }
 impl Page {
     /// Begin a page with a title.
     pub fn new(title: impl Into<String>) -> Self {
         let (lead, facts, sections) = (String::new(), Vec::new(), Vec::new());
-        Page { title: title.into(), lead, facts, sections }
+        Page { title: title.into(), lead, facts, percent: "95".into(), sections }
+    }
+    /// State the probability, in percent, with which an interval of the page contains the exact
+    /// answer. The default is 95.
+    #[must_use]
+    pub fn percent(self, percent: impl Into<String>) -> Self {
+        Page { percent: percent.into(), ..self }
     }
     /// Set a text below the title that describes the page.
     #[must_use]
@@ -148,17 +155,23 @@ impl Page {
         }
         html += "</header>\n";
         for section in &self.sections {
-            html += &section.html();
+            html += &section.html(&self.percent);
             html.push('\n');
         }
-        html + FOOT + "</main>\n</body>\n</html>\n"
+        html + &foot(&self.percent) + "</main>\n</body>\n</html>\n"
     }
 }
-/// The explanation of the noise, which is shown at the end of every page.
-const FOOT: &str = "<footer><p>Random noise was added to every number here. So the page reveals \
-almost the same, whether or not one individual is in the data. The privacy loss bounds the \
-difference.</p><p>A 95 % interval contains the exact answer in at least 95 of 100 releases. The \
-exact answer is computed after limits and bounds on each individual. If the groups were found in \
-the data, the 95 of 100 releases hold for all groups together, including the groups that were not \
-found. The intervals of the shown groups alone can miss the exact answer more often, because noise \
-can raise a count above the limit at which a group is shown.</p></footer>\n";
+/// Explain the noise, at the end of a page.
+fn foot(percent: &str) -> String {
+    let percent = escaped(percent);
+    format!(
+        "<footer><p>Random noise was added to every number here. So the page reveals almost the \
+         same, whether or not one individual is in the data. The privacy loss bounds the \
+         difference.</p><p>A {percent} % interval contains the exact answer in at least {percent} \
+         of 100 releases. The exact answer is computed after limits and bounds on each individual. \
+         If the groups were found in the data, the {percent} of 100 releases hold for all groups \
+         together, including the groups that were not found. The intervals of the shown groups \
+         alone can miss the exact answer more often, because noise can raise a count above the \
+         limit at which a group is shown.</p></footer>\n"
+    )
+}

@@ -18,7 +18,7 @@ fn page(text: &str) -> String {
         .with(Block::Table(table))
         .with(Block::Text(text.into()))
         .with(Block::Code(text.into()));
-    Page::new(text).lead(text).fact(text, text).with(section).to_html()
+    Page::new(text).lead(text).fact(text, text).percent(text).with(section).to_html()
 }
 /// List the names of all HTML elements of a page, in the order of the page.
 fn elements(html: &str) -> Vec<&str> {
@@ -26,7 +26,8 @@ fn elements(html: &str) -> Vec<&str> {
 }
 #[test]
 fn a_hostile_name_changes_no_element() {
-    let (hostile, plain) = (page(HOSTILE), page("x"));
+    // Fewer long labels than short labels fit below a chart, so both texts have the same length.
+    let (hostile, plain) = (page(HOSTILE), page(&"x".repeat(HOSTILE.len())));
     assert_eq!(elements(&hostile), elements(&plain));
     assert!(hostile.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
     assert!(!hostile.contains("<script") && !hostile.contains("<img"));
@@ -41,11 +42,12 @@ fn the_page_refers_to_nothing_outside() {
 }
 #[test]
 fn charts_tell_that_noise_was_added_and_what_is_spent() {
-    let html = page("x");
-    assert_eq!(html.matches("noise added; 95 % interval").count(), 3);
+    let html = page("90");
+    assert_eq!(html.matches("noise added; 90 % interval").count(), 3);
+    assert!(html.contains("in at least 90 of 100 releases"));
     assert!(html.contains("0.5 of 1 spent, 0.5 left"));
     assert!(html.contains("spent before: 0.25"));
-    assert!(html.contains("<b>3.0</b> <small>1.0 to 5.0</small>"));
+    assert!(html.contains("<b>3</b> <small>1 to 5</small>"));
 }
 #[test]
 fn numbers_that_cannot_be_drawn_are_named_as_missing() {
@@ -58,6 +60,17 @@ fn numbers_that_cannot_be_drawn_are_named_as_missing() {
     let html = Page::new("t").with(section.with(Block::Histogram(points))).to_html();
     assert!(!html.contains("NaN") && !html.contains("inf"), "{html}");
     assert_eq!(html.matches("no answer").count(), 4);
+}
+#[test]
+fn long_labels_of_columns_do_not_overlap() {
+    let labels = |text: fn(u32) -> String| {
+        let points: Vec<Point> = (0..8).map(|k| Point::new(text(k), 1.0)).collect();
+        let html = Page::new("t").with(Section::new("s").with(Block::Histogram(points))).to_html();
+        let below = html.split("class=\"below\"").nth(1).unwrap().split("</div>").next().unwrap();
+        below.matches("<span").count()
+    };
+    assert_eq!(labels(|k| k.to_string()), 8);
+    assert_eq!(labels(|k| format!("{k} to below {}", 1000 * (k + 1))), 4);
 }
 #[test]
 fn long_charts_and_tables_say_what_is_left_out() {

@@ -1,4 +1,6 @@
-//! The answers of a study, in JSON and as tables.
+//! The answers of a study, in JSON, as tables and as pages.
+
+mod page;
 
 use std::fmt::Write;
 
@@ -166,49 +168,28 @@ impl Outcome {
     pub fn to_text_with(&self, amount: impl Fn(f64) -> String) -> String {
         let mut lines: Vec<[String; 4]> = Vec::new();
         for answer in &self.answers {
-            let error = answer.error.map(|error| match answer.error_in {
-                ErrorIn::Value => format!("+/- {}", short(error)),
-                ErrorIn::Ranks => format!("+/- {}", counted(&short(error), "rank")),
-                ErrorIn::Counts => format!("+/- {}", counted(&short(error), "row")),
-            });
-            let noise = format!("{}, scale {}", answer.mechanism, join(&answer.scales));
             if answer.cells.is_empty() {
-                let error = error.clone().unwrap_or_else(|| "known afterwards".into());
-                lines.push([answer.question.clone(), String::new(), error, noise.clone()]);
+                let range = answer.range(None);
+                lines.push([answer.question.clone(), String::new(), range, answer.noise()]);
             }
             for (place, cell) in answer.cells.iter().enumerate() {
                 let label = cell.label.as_ref().map(|label| format!("  {label}"));
-                let question = match place {
-                    0 => answer.question.clone(),
-                    _ => String::new(),
+                let (question, noise) = match place {
+                    0 => (answer.question.clone(), answer.noise()),
+                    _ => (String::new(), String::new()),
                 };
-                let range = match cell.interval {
-                    Some((low, high)) => format!("{} to {}", short(low), short(high)),
-                    None => error.clone().unwrap_or_else(|| "not known".into()),
-                };
-                let value = match cell.value.as_f64() {
-                    Some(number) => short(number),
-                    None => plain(&cell.value),
-                };
-                let noise = if place == 0 { noise.clone() } else { String::new() };
-                lines.push([question + &label.unwrap_or_default(), value, range, noise]);
+                let range = answer.range(Some(cell));
+                lines.push([question + &label.unwrap_or_default(), value_of(cell), range, noise]);
             }
         }
-        let percent = short(100.0 * (1.0 - self.alpha));
-        let head = ["question", "answer", &format!("{percent} % of the time"), "noise"];
+        let head =
+            ["question", "answer", &format!("{} % of the time", percent(self.alpha)), "noise"];
         let mut text = aligned(&head.map(str::to_owned), &lines);
-        let part = |json: &Json| {
-            let mut parts = Vec::new();
-            for (name, value) in json.as_object().into_iter().flatten() {
-                let value = value.as_f64().map_or_else(|| value.to_string(), &amount);
-                parts.push(format!("{name} {value}"));
-            }
-            parts.join(", ")
-        };
         for note in self.notes() {
             let _ = writeln!(text, "note: {}", visible(&note));
         }
-        let (spent, budget) = (part(&self.report["spent"]), part(&self.report["budget"]));
+        let [spent, budget] =
+            ["spent", "budget"].map(|field| amounts(&self.report[field], &amount));
         let spent = match self.mode {
             Mode::Ask => format!("spent: {spent} of {budget}"),
             Mode::Rehearse => format!("nothing is spent; the answers cost {spent} of {budget}"),
@@ -238,6 +219,24 @@ impl StudyAnswer {
             self.error = None;
         }
         self
+    }
+    /// Name the kinds of noise, and their scales.
+    fn noise(&self) -> String {
+        format!("{}, scale {}", self.mechanism, join(&self.scales))
+    }
+    /// Write the interval of a cell. If the interval is not known, or without a cell, write the
+    /// bound on the error of the answer.
+    fn range(&self, cell: Option<&Cell>) -> String {
+        if let Some((low, high)) = cell.and_then(|cell| cell.interval) {
+            return format!("{} to {}", short(low), short(high));
+        }
+        match (self.error, self.error_in) {
+            (Some(error), ErrorIn::Value) => format!("+/- {}", short(error)),
+            (Some(error), ErrorIn::Ranks) => format!("+/- {}", counted(&short(error), "rank")),
+            (Some(error), ErrorIn::Counts) => format!("+/- {}", counted(&short(error), "row")),
+            (None, _) if cell.is_none() => "known afterwards".into(),
+            (None, _) => "not known".into(),
+        }
     }
     fn to_json(&self) -> Json {
         let cell = |cell: &Cell| {
@@ -318,6 +317,28 @@ impl From<WrittenAnswer> for StudyAnswer {
         }
         .checked()
     }
+}
+/// Write the probability, in percent, with which an interval contains the exact answer. Never round
+/// it up to 100.
+fn percent(alpha: f64) -> String {
+    let text = format!("{:.9}", 100.0 * (1.0 - alpha));
+    match text.trim_end_matches('0').trim_end_matches('.') {
+        "100" => "more than 99.999999".into(),
+        text => text.to_owned(),
+    }
+}
+/// Write the parts of an amount of the budget, such as `epsilon 1, delta 1e-6`.
+fn amounts(json: &Json, amount: impl Fn(f64) -> String) -> String {
+    let mut parts = Vec::new();
+    for (name, value) in json.as_object().into_iter().flatten() {
+        let value = value.as_f64().map_or_else(|| value.to_string(), &amount);
+        parts.push(format!("{name} {value}"));
+    }
+    parts.join(", ")
+}
+/// Write the value of a cell.
+fn value_of(cell: &Cell) -> String {
+    cell.value.as_f64().map_or_else(|| plain(&cell.value), short)
 }
 fn plain(json: &Json) -> String {
     json.as_str().map_or_else(|| json.to_string(), str::to_owned)

@@ -17,6 +17,7 @@ mod data;
 mod external;
 mod frames;
 mod guide;
+mod html;
 mod inspect;
 mod losses;
 mod mistakes;

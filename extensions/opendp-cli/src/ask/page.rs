@@ -1,0 +1,54 @@
+//! The page of a study's answers, which `--html` writes to a file.
+
+use std::fs::{self, OpenOptions};
+use std::path::Path;
+
+use opendp_core::{Error, Result};
+use opendp_study::Outcome;
+use serde_json::Value as Json;
+
+use super::{Arguments, charge_lines};
+use crate::caution;
+
+/// Check that the page can be written, before the budget is spent.
+///
+/// # Errors
+/// `Argument` when the file is the study, the table or the ledger, or when it cannot be written.
+pub(super) fn check(arguments: &Arguments, table: Option<&Path>) -> Result<()> {
+    let Some(page) = &arguments.html else { return Ok(()) };
+    let ledger = arguments.budget.as_ref().map(|place| place.file.as_path());
+    let read = [Some(arguments.study.as_path()), table, ledger];
+    let whole = |path: &Path| path.canonicalize().ok();
+    if let Some(place) = whole(page)
+        && read.into_iter().flatten().any(|path| whole(path).as_ref() == Some(&place))
+    {
+        let reason = "the page would replace the study, the table or the ledger: name another file";
+        return Err(Error::argument("html", reason));
+    }
+    let existed = page.exists();
+    match OpenOptions::new().append(true).create(true).open(page) {
+        Ok(_) if existed => {}
+        Ok(_) => fs::remove_file(page).unwrap_or_default(),
+        Err(error) => return Err(Error::argument("html", unwritten(page, &error))),
+    }
+    Ok(())
+}
+/// Write the page. If it cannot be written, print a warning, because the answers have spent the
+/// budget and must still be printed.
+pub(super) fn write(
+    arguments: &Arguments,
+    outcome: &Outcome,
+    charge: Option<&Json>,
+    as_json: bool,
+) {
+    let Some(path) = &arguments.html else { return };
+    let charged = charge_lines(charge);
+    let page = charged.into_iter().fold(outcome.to_page(), |page, line| page.fact("Ledger", line));
+    match fs::write(path, page.to_html()) {
+        Ok(()) => caution::note(&format!("the page is in {}", path.display()), as_json),
+        Err(error) => caution::say(&unwritten(path, &error), as_json),
+    }
+}
+fn unwritten(path: &Path, error: &std::io::Error) -> String {
+    format!("the page {} cannot be written: {error}", path.display())
+}

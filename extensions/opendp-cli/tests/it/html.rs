@@ -1,0 +1,82 @@
+//! Tests of the pages of a study's answers, which `ask --html` writes.
+
+use serde_json::json;
+
+use crate::Desk;
+
+fn desk() -> Desk {
+    let desk = Desk::new();
+    let rows = (0..300).map(|i| format!("{},{}\n", i % 90, ["<b>Lyon", "Lille"][i % 2]));
+    desk.file("people.csv", "age,city\n".to_owned() + &rows.collect::<String>());
+    let study = json!({
+        "context": {
+            "data": "people.csv", "unit": {"person": 1}, "budget": {"epsilon": 1},
+            "columns": {"age": {"T": "i64", "missing": "drop"}, "city": "String"},
+        },
+        "questions": [
+            {"count": {}},
+            {"histogram": {"column": "age", "edges": [30, 60]}},
+            {"histogram": {"column": "city", "categories": ["<b>Lyon", "Lille"]}},
+            {"quantiles": {"column": "age", "alphas": [0.25, 0.75],
+                           "candidates": {"from": 0, "to": 90, "step": 1}}},
+        ],
+    });
+    desk.file("study.json", study.to_string());
+    desk
+}
+fn page(desk: &Desk) -> String {
+    std::fs::read_to_string(desk.0.path().join("page.html")).unwrap()
+}
+
+#[test]
+fn answers_are_also_written_as_a_page_with_charts() {
+    let desk = desk();
+    desk.budget("b.ledger:x", &["--epsilon", "1"]);
+    let charge = ["--budget", "b.ledger:x", "--id", "a"];
+    let ask = ["ask", "study.json", "--html", "page.html", "--alpha", "0.1"];
+    let text = desk.says(&[&ask[..], &charge].concat());
+    let first = page(&desk);
+    assert!(text.contains("count") && first.starts_with("<!DOCTYPE html>"));
+    // Both histograms have intervals, and the chart of the quantiles has none.
+    assert_eq!(first.matches("noise added; 90 % interval").count(), 2);
+    assert!(first.contains("histogram of 3 buckets") && first.contains("class=\"dot\""));
+    assert!(first.contains("&lt;b&gt;Lyon") && !first.contains("<b>Lyon"));
+    assert!(first.contains("1 of 1 spent") && first.contains("budget x as `a`"));
+    // A second run with the same id writes the same numbers.
+    desk.says(&[&ask[..], &charge].concat());
+    let charts =
+        |html: &str| html.split("<section>").skip(1).map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(charts(&page(&desk)), charts(&first));
+    // The page of a dry run has errors, and no answers.
+    desk.says(&[&ask[..], &["--dry-run"]].concat());
+    let rehearsed = page(&desk);
+    assert!(rehearsed.contains("Nothing was released or spent") && !rehearsed.contains("<svg"));
+    assert!(rehearsed.contains("Cost of the answers"));
+}
+#[test]
+fn a_page_that_cannot_be_written_is_refused_before_anything_is_spent() {
+    let desk = desk();
+    desk.budget("b.ledger:x", &["--epsilon", "1"]);
+    let ask = ["ask", "study.json", "--budget", "b.ledger:x", "--id", "a", "--html"];
+    for (page, gist) in [
+        ("nowhere/page.html", "cannot be written"),
+        (".", "cannot be written"),
+        ("study.json", "would replace the study, the table or the ledger"),
+        ("./people.csv", "would replace the study, the table or the ledger"),
+        ("b.ledger", "would replace the study, the table or the ledger"),
+    ] {
+        let error = desk.fails(&[&ask[..], &[page]].concat(), 1);
+        assert!(error.contains("argument `html`") && error.contains(gist), "{page}: {error}");
+    }
+    assert!(desk.says(&["budget", "show", "b.ledger:x"]).contains("epsilon 1"));
+    assert!(desk.says(&["budget", "history", "b.ledger:x"]).lines().count() < 2);
+}
+#[test]
+fn a_probability_near_one_is_not_rounded_up_to_one() {
+    let desk = desk();
+    for (alpha, percent) in [("1e-6", "99.9999 % of the time"), ("1e-15", "more than 99.999999 %")]
+    {
+        let text = desk.says(&["ask", "study.json", "--dry-run", "--alpha", alpha]);
+        assert!(text.contains(percent), "{text}");
+    }
+}
