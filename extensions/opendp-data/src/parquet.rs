@@ -70,8 +70,9 @@ fn without_dictionaries(
     }
     Ok(ParquetRecordBatchReaderBuilder::new_with_metadata(file, read))
 }
-/// Return options with which no statistics are read, such as the least and the largest cell of a
-/// column. The statistics depend on the records, so an error in them would depend on the records.
+/// Return options that skip the statistics of the file. Statistics are, for example, the least and
+/// the largest cell of a column. The statistics depend on the records, so an error in them would
+/// depend on the records.
 fn options() -> ArrowReaderOptions {
     ArrowReaderOptions::new()
         .with_column_stats_policy(ParquetStatisticsPolicy::SkipAll)

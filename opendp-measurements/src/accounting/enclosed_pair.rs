@@ -11,8 +11,9 @@ use super::elementary::exp;
 use super::pair::{Buckets, DominatingPair, Grid, Inner, LogConcaveNoise};
 use super::{GaussianPair, SampledPair};
 
-/// Two pairs that enclose the loss of some equal releases. Compositions are computed with these two
-/// pairs.
+/// Bounds on the loss of several copies of one release: a dominating pair `above` gives an upper
+/// bound, and a pair `below`, if known, gives a lower bound. Compositions are computed with these
+/// two pairs.
 ///
 /// Let `(P, Q)` be the pair of all these releases, and `f` the `failure`. Two conditions must hold:
 /// - Let `A` be the pair of `times` releases with `above`. Take the hockey-stick divergences of
