@@ -79,7 +79,8 @@ fn options() -> ArrowReaderOptions {
         .with_encoding_stats_policy(ParquetStatisticsPolicy::SkipAll)
         .with_size_stats_policy(ParquetStatisticsPolicy::SkipAll)
 }
-/// Replace the type of a dictionary by the type of its values, also within lists, maps and structs.
+/// Replace the type of a dictionary by the type of its values. Do the same for dictionaries within
+/// lists, maps and structs.
 fn plain(field: &FieldRef) -> FieldRef {
     let new = match field.data_type() {
         // A dictionary stores each text once. Without the dictionary, the texts of a batch can need

@@ -145,8 +145,8 @@ impl Callback {
         }
     }
 }
-/// Read a float that bounds a loss. A float of numpy with more than 64 bits would be rounded, also
-/// down, so it is refused.
+/// Read a float that bounds a loss. A float of numpy with more than 64 bits would be rounded,
+/// perhaps down, so it is refused.
 fn bound(value: &Bound<'_, PyAny>) -> Option<f64> {
     let bytes = value.getattr("itemsize").and_then(|bytes| bytes.extract::<usize>());
     if bytes.is_ok_and(|bytes| 8 < bytes) { None } else { f64::from_python(value) }

@@ -3,7 +3,7 @@
 //! The seal of a line is a hash of the line and of the previous seal. A charge is a line that is
 //! appended and synced. After the sync, a mark at the beginning of the file counts the line. All
 //! data are in one inode, and all locks are locks of this inode. A file can have two names, for
-//! example because it is mounted at two places. The two names then lead to one ledger, also after a
+//! example because it is mounted at two places. The two names then lead to one ledger, even after a
 //! crash, because the ledger has no separate log file.
 //!
 //! | what happens | what the next process finds |
