@@ -173,8 +173,8 @@ fn reader(measure: &AnyMeasure) -> Read {
     }
     loss
 }
-/// Read a Renyi curve that a map computed. A Python function of the order is evaluated only when
-/// the bound of an order is used.
+/// Read a Renyi curve that a map computed. The curve can be a Python function that takes an order.
+/// This function is called only when its value at an order is needed.
 ///
 /// # Errors
 /// `FailedMap` when the curve is not a Renyi curve, a function, or a dictionary with points. The

@@ -308,12 +308,12 @@ pub(super) fn gaussian_on<MO: Accounted, N: Noisy<MO>>(
 /// choices at once. Suppose that `choices` states the number `k` of levels. Then each level has the
 /// same `rho`, and the choices on one level do not depend on each other. The range of the loss of
 /// one choice is proportional to the number of changed rows on which the choice depends. A row can
-/// be divided among the choices on one level, and then each choice counts a fraction of the row. So
-/// the numbers of changed rows of all choices on one level add up to at most the number of all
-/// changed rows. The ranges of independent choices add up. So the range of the losses of each level
-/// is at most the range `r` of one choice that depends on all changed rows. The `rho` of the level
-/// is stated as `r^2 / 8`. Let `rho` be the `rho` of the release, which is the sum over the `k`
-/// levels. Each level has `rho / k`, so `r` is `sqrt(8 rho / k)`.
+/// be divided among the choices on one level, and then each choice counts a fraction of the row.
+/// Each choice depends on a number of changed rows. So on one level, these numbers add up to at
+/// most the number of all changed rows. The ranges of independent choices add up. So the range of
+/// the losses of each level is at most the range `r` of one choice that depends on all changed
+/// rows. The `rho` of the level is stated as `r^2 / 8`. Let `rho` be the `rho` of the release,
+/// which is the sum over the `k` levels. Each level has `rho / k`, so `r` is `sqrt(8 rho / k)`.
 pub(super) fn of_choices<MO: Accounted, TO: Carrier>(
     release: &OfTable<ZeroConcentratedDivergence, TO>,
     (delta, choices): (f64, Option<u32>),

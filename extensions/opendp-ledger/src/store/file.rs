@@ -13,10 +13,10 @@
 //! | a line that the mark counts is damaged or cut | a wrong seal: nothing is released |
 //! | the file cannot be written when it is created | no file: the creation removes it |
 //!
-//! A process that only reads leaves out the lines after the mark, because this process cannot make
-//! these lines durable. After a failed sync, the operating system can treat unwritten data as
-//! written, so a second sync is not enough. Only a writer can write these lines again, and then
-//! return their releases.
+//! If a process opens the ledger only for reading, it leaves out the lines after the mark, because
+//! it cannot make these lines durable. After a failed sync, the operating system can treat
+//! unwritten data as written, so a second sync is not enough. Only a writer can write these lines
+//! again, and then return their releases.
 
 mod disk;
 mod layout;

@@ -47,10 +47,10 @@ pub(super) fn terms_of(tables: &BTreeMap<String, Table>) -> Result<Terms> {
     Ok(Terms::new().with_unit(Unit::new(metric, 1)?))
 }
 /// If a budget with these terms does not protect the individuals of all private tables, return the
-/// reason. Also return the reason if the metadata declare a table public that the terms list as
-/// private. Terms in the symmetric distance list no tables, so this function cannot notice such a
-/// table. Terms without a unit, and ids without a type, are accepted here, so that a session can
-/// return earlier releases. [`check_unit`] refuses new releases under these terms.
+/// reason. Also return the reason if the metadata declare a table public, but the terms list this
+/// table as private. Terms in the symmetric distance list no tables, so this function cannot notice
+/// such a table. Terms without a unit, and ids without a type, are accepted here, so that a session
+/// can return earlier releases. [`check_unit`] refuses new releases under these terms.
 fn unprotected(terms: &Terms, tables: &BTreeMap<String, Table>) -> Option<String> {
     if terms.size().is_some() || terms.digest().is_some() {
         return Some("it states a size or a digest".into());

@@ -102,7 +102,8 @@ enum Place {
     Closed,
 }
 impl Place {
-    /// Return the place after some bytes, or `None` if a closing quote is not at the end of a cell.
+    /// Return the place after the bytes `bytes`, which begin at this place. Return `None` if a
+    /// closing quote is not at the end of its cell.
     fn after(self, bytes: &[u8]) -> Option<Place> {
         bytes.iter().try_fold(self, |place, byte| match (place, byte) {
             (Place::Quoted, b'"') => Some(Place::Closed),
