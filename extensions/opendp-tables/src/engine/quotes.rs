@@ -98,7 +98,8 @@ enum Place {
     Plain,
     /// Inside a quoted cell.
     Quoted,
-    /// After a quote in a quoted cell. A second quote means that both are one quote of the cell.
+    /// After a quote in a quoted cell. If a second quote follows, the two quotes stand for one
+    /// quote in the cell.
     Closed,
 }
 impl Place {
