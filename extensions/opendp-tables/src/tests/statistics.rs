@@ -170,8 +170,7 @@ const CONDITIONS_WITH_NULLS: [&str; 3] = [
     "CASE WHEN {} THEN 'yes' ELSE 'no' END = 'no'",
     "coalesce({}, TRUE)",
 ];
-/// Queries that do not only have a condition on one column. For example, they have joins, unions or
-/// groups.
+/// Queries with more than a condition on one column, for example with joins, unions or groups.
 const QUERIES: [&str; 12] = [
     "SELECT SUM(same_float), AVG(same_integer), COUNT(same_boolean), COUNT(same_text) FROM people",
     "SELECT same_boolean, COUNT(*), SUM(floats_float) FROM people GROUP BY same_boolean",
