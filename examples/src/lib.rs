@@ -13,7 +13,7 @@
 //!
 //! The program `analyst` asks one question after another with the module [`interview`]. Each
 //! question may depend on the earlier answers. The questions are about whole tables. [`people`]
-//! defines the space of tables and their columns.
+//! defines the space of tables, and makes the transformations from a table to a column.
 //!
 //! Programs that need more crates are separate packages, so each program compiles only its own
 //! dependencies. `example-budget` asks ten questions about a labour force with `opendp-analysis`,

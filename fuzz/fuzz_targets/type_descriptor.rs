@@ -1,5 +1,5 @@
-//! Reads any text as the name of a type. Also reads documents in which the text replaces the name
-//! or the description of a type.
+//! Reads any text as the name of a type. This target also reads documents in which the text stands
+//! in place of a domain, a metric or the name of a type.
 #![no_main]
 
 #[allow(dead_code, reason = "each program calls only one function of this module")]

@@ -32,8 +32,9 @@ pub trait Domain: Named + Clone + PartialEq + Debug + Send + Sync {
         None
     }
     /// Return whether records of members can be combined freely. If the result is `true`, every
-    /// data set that consists of records of members is a member. There is one condition: if
-    /// [`records`](Domain::records) states a number, the data set must have this number of records.
+    /// data set whose records come from members, even from different members, is a member. There is
+    /// one condition: if [`records`](Domain::records) states a number, the data set must have this
+    /// number of records.
     ///
     /// Defaults to `false` (unknown).
     fn recombines(&self) -> bool {

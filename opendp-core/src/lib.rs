@@ -4,8 +4,8 @@
 //!   domain and a metric.
 //! - [`Measure`]: a distance between two distributions. This distance is the privacy loss.
 //! - [`Function`]: the code that runs on the data. A function consists of stages, which run in one
-//!   pass if possible. Folds, and functions of single rows, can process a stream of rows. Folds can
-//!   also run in parallel.
+//!   pass if possible. A stage that handles each row alone, or that folds the rows into one state
+//!   (a fold), can process a stream of rows. Folds can also run in parallel.
 //! - [`StabilityMap`]: a proved bound on the distance between the outputs of a function.
 //!   [`PrivacyMap`]: a proved bound on the privacy loss of a function.
 //! - [`Transformation`], [`Measurement`]: a function and its map. [`Transformation::then`] chains

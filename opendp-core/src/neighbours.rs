@@ -86,9 +86,8 @@ fn apart(domain: &AnyDomain, metric: &AnyMetric, d_in: [Option<AnyNumber>; 3]) -
         _ => Ok(()),
     }
 }
-/// Return whether a metric measures differences between numbers. The check includes metrics with
-/// distances of every numeric type. The reason is that an erased distance can be a float even if
-/// the metric has integer distances.
+/// Return whether a metric measures differences between numbers. Metrics with integer distances are
+/// included, because an erased `d_in` can be a float even for such a metric.
 fn is_of_differences(metric: &AnyMetric) -> bool {
     fn is<Q: Number>(metric: &AnyMetric) -> bool
     where

@@ -35,8 +35,8 @@ pub struct Registration {
     pub path: fn() -> &'static str,
 }
 
-/// All registrations of one [`register!`](crate::register). The linker collects one constant for
-/// each `register!`, because it writes a function for each collected constant.
+/// All registrations of one [`register!`](crate::register). The linker collects only one constant
+/// for each `register!`, because each collected constant needs a function of its own.
 #[doc(hidden)]
 #[derive(Debug)]
 pub enum Registrations {

@@ -356,7 +356,7 @@ mod tests {
             Ok(Measurement::new(space.clone()?, MaxDivergence, function, map))
         };
         assert_eq!(binary_search_param(noise, &1.0, &0.25, None).unwrap(), 4.0);
-        // Every scale meets these bounds, also scale 0.
+        // Every scale meets these bounds, even scale 0.
         for (d_in, d_out) in [(1.0, f64::INFINITY), (0.0, 1.0)] {
             for bounds in [None, Some((-1.0, 10.0)), Some((0.0, 10.0))] {
                 let found = binary_search_param(noise, &d_in, &d_out, bounds);

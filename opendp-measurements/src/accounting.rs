@@ -26,8 +26,8 @@
 //!    transformed back. The result is a measure on an interval of losses, which is called the
 //!    window. The values of the transforms give a bound on the error that the transforms cause in
 //!    each mass. Chernoff's inequality bounds the mass outside the window. For an upper bound on
-//!    delta, both bounds are added: the bound on the error to each mass, and the bound on the mass
-//!    outside the window to delta. For a lower bound on delta, both bounds are subtracted instead.
+//!    delta, the bound on the error is added to each mass, and the bound on the mass outside the
+//!    window is added to delta. For a lower bound on delta, both bounds are subtracted instead.
 //!    Because of the tilt, both bounds are small relative to delta, even if delta is tiny.
 //! 4. A heuristic chooses the grid, the tilt and the window for the requested epsilon or delta. The
 //!    choice affects how tight the bounds are. The bounds hold for every choice. If a result shows

@@ -3,8 +3,9 @@
 //! - [`make_laplace`] and [`make_gaussian`] add noise to a number or to each number of a vector.
 //! - [`make_geometric`] adds discrete Laplace noise to integers. If the releases are limited to an
 //!   interval, each release takes constant time.
-//! - [`make_canonical_noise`] adds noise for which hypothesis tests reach the largest power that a
-//!   given epsilon and delta permit.
+//! - [`make_canonical_noise`] adds the canonical noise of a given epsilon and delta. For binary
+//!   data, some hypothesis tests with this noise reach the largest power that epsilon and delta
+//!   permit.
 //! - [`make_noise`] adds Laplace or Gaussian noise, depending on the privacy measure.
 //! - [`make_laplace_threshold`], [`make_gaussian_threshold`] and [`make_noise_threshold`] add noise
 //!   to the numbers of a map. These mechanisms release the keys whose noisy numbers reach a

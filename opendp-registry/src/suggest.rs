@@ -20,9 +20,9 @@ use crate::{Document, Entry, Registry};
 /// name `clamp.bounds` is only for the constructor `make_clamp`.
 ///
 /// A fact with the name `bounds` states the numbers to which rows are clamped. So this fact is not
-/// for a constructor on an aggregate, such as `make_geometric` on a sum. It is also not for
-/// `make_filter_bounds`, which drops rows. The bounds of these constructors are facts such as
-/// `geometric.bounds`.
+/// for a constructor whose input is an aggregate. For example, `make_geometric` can have a sum as
+/// its input. The fact is also not for `make_filter_bounds`, because this constructor drops rows.
+/// The bounds of these constructors are facts such as `geometric.bounds`.
 pub struct Goal<'a> {
     space: Json,
     measure: Json,

@@ -39,11 +39,11 @@ use opendp_core::{
 /// If the excess is `v / 2` or more, rounding gives an infinity, and the function replaces the
 /// infinity by the largest float. In the same way, each product below the lowest float becomes the
 /// lowest float. The magnitude of `g` is at most `m`, and `u` is the spacing of floats below `m`.
-/// So the two floats around `g` are at most `u` apart, also if these floats are subnormal. Each
+/// So the two floats around `g` are at most `u` apart, even if these floats are subnormal. Each
 /// output differs from its exact product `g` by at most `u / 2`. So the distance between two
 /// outputs exceeds the distance between their exact products by at most `u`. If `d` is zero, the
 /// two clamped numbers are equal, so the outputs are also equal. Let `c` be a power of two that is
-/// at least 1. Then a multiplication by `c` keeps the significant bits of a number, also if the
+/// at least 1. Then a multiplication by `c` keeps the significant bits of a number, even if the
 /// number is subnormal. So each product is exact, or it exceeds the largest float in magnitude. In
 /// both cases, the output is exactly `g`.
 ///

@@ -11,8 +11,8 @@ const FEW_NODES: u32 = 4;
 /// The number of nodes of the larger graphs, which are drawn at random.
 const MORE_NODES: u32 = 12;
 
-/// Only edges between the nodes with the largest numbers are drawn. With such edges, a test can
-/// find an error that concerns the last nodes of the domain.
+/// The nodes are numbered. In the sample graphs, only the nodes with the highest numbers have
+/// edges. With such edges, a test can find an error that concerns the last nodes of the domain.
 impl Sample for GraphDomain {
     fn few(&self, _draw: &mut Draw) -> Vec<Graph> {
         let pairs = last_pairs(self, FEW_NODES);

@@ -92,11 +92,11 @@ const POINTS: usize = 1 << 14;
 ///
 /// *One level.* The first choice is level 1. The next two choices are level 2, and so on. Take the
 /// points that were chosen on all earlier levels, and the first and the last point. Given these
-/// points, the choices on one level are independent. Each choice is between two adjacent ones of
-/// these points, and no two choices are between the same two points. So for each row, the sum of
-/// its `w` over the choices of a level is at most 1. So the sum of the `W` of these choices is at
-/// most `d`. Under the max-divergence, the sum of the losses is at most `d / scale`. The sum of the
-/// squares of the `W` is at most `d^2`. So under zero-concentrated divergence, the sum of the
+/// points, the choices on one level are independent. Each choice is between two of these points
+/// that are adjacent, and no two choices are between the same two points. So for each row, the sum
+/// of its `w` over the choices of a level is at most 1. So the sum of the `W` of these choices is
+/// at most `d`. Under the max-divergence, the sum of the losses is at most `d / scale`. The sum of
+/// the squares of the `W` is at most `d^2`. So under zero-concentrated divergence, the sum of the
 /// losses is at most `(d / scale)^2 / 8`.
 ///
 /// *All levels.* The levels are an adaptive composition, and the bound of a level holds for all

@@ -26,8 +26,9 @@ pub(crate) struct Arguments {
     /// The name of the command. Defaults to the name of the folder
     #[arg(long)]
     name: Option<String>,
-    /// The place of the framework: a folder with a clone, or a git URL, or URL#REVISION. Defaults
-    /// to the framework of the first crate that is in a folder
+    /// Where the new command finds the `opendp-...` crates: a folder with a clone of their
+    /// repository, a git URL, or URL#REVISION. Defaults to the place that the first crate in a
+    /// folder uses
     #[arg(long, value_name = "WHERE", value_parser = Source::parse)]
     framework: Option<Source>,
     /// Also build a Python package (a wheel). Needs maturin, or Python with pip, which downloads

@@ -99,7 +99,7 @@ fn append(cells: &mut Cells, frame: &DataFrame<String>, name: &String) -> Option
     }
     Some(())
 }
-/// Return the text of a cell, or `None` for the empty text. An empty cell is missing, also in a
+/// Return the text of a cell, or `None` for the empty text. An empty cell is missing, even in a
 /// column of texts.
 fn known(cell: Option<String>) -> Option<String> {
     cell.filter(|text| !text.is_empty())

@@ -251,7 +251,7 @@ fn json(path: &Path, file: File) -> Result<Result<Json>> {
 /// object, or the same field of all objects in an array.
 ///
 /// An atom is a number, a text or a truth value. Rows of atoms are read from their text, like cells
-/// of a table. The domain converts every text to one of its atoms, also a text that is unreadable.
+/// of a table. The domain converts every text to one of its atoms, even a text that is unreadable.
 /// A missing field of an object is an empty cell.
 ///
 /// # Errors

@@ -47,7 +47,7 @@ pub(crate) struct Arguments {
     /// the pipeline may drop or impute them. The command `inspect` counts the empty and the
     /// unreadable cells.
     ///
-    /// Each line of a CSV table is one record, also a line that ends inside a quoted cell. So
+    /// Each line of a CSV table is one record, even a line that ends inside a quoted cell. So
     /// remove line breaks from the cells before the table is written.
     #[arg(long)]
     pub(crate) data: PathBuf,

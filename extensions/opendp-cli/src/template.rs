@@ -47,7 +47,8 @@ const USED_BY_TESTS: [&str; 1] = ["opendp-registry"];
 pub(crate) struct Arguments {
     /// The folder of the new crate
     folder: PathBuf,
-    /// The place of the framework: a folder with a clone, or a git URL, or URL#REVISION
+    /// Where the new crate finds the `opendp-...` crates: a folder with a clone of their
+    /// repository, a git URL, or URL#REVISION
     #[arg(long, value_name = "WHERE", value_parser = Source::parse)]
     framework: Source,
     /// The name of the crate. Defaults to the name of the folder

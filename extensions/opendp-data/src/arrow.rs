@@ -141,8 +141,9 @@ fn values<T: ArrowAtom>(array: &ArrayRef) -> Result<Vec<Option<T>>> {
         Ok(text.iter().map(|cell| T::from_cell(cell?.trim())).collect::<Vec<_>>())
     };
     match cells(array) {
-        // The cast fails if a cell has no text, such as a date with a very large year. So read the
-        // cells one by one: such a cell is `None`, and an error depends only on the type.
+        // The cast fails if a cell cannot be written as text, for example a date with a very large
+        // year. So read the cells one by one: such a cell is `None`, and an error depends only on
+        // the type.
         Err(_) if can_cast_types(array.data_type(), &DataType::Utf8) => {
             let cell = |row| cells(&array.slice(row, 1)).ok()?.pop()?;
             Ok((0..array.len()).map(cell).collect())

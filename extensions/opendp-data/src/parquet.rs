@@ -70,15 +70,17 @@ fn without_dictionaries(
     }
     Ok(ParquetRecordBatchReaderBuilder::new_with_metadata(file, read))
 }
-/// Return options with which no statistics are read, such as the least and the largest cell of a
-/// column. The statistics depend on the records, so an error in them would depend on the records.
+/// Return options that skip the statistics of the file. Statistics are, for example, the least and
+/// the largest cell of a column. The statistics depend on the records, so an error in them would
+/// depend on the records.
 fn options() -> ArrowReaderOptions {
     ArrowReaderOptions::new()
         .with_column_stats_policy(ParquetStatisticsPolicy::SkipAll)
         .with_encoding_stats_policy(ParquetStatisticsPolicy::SkipAll)
         .with_size_stats_policy(ParquetStatisticsPolicy::SkipAll)
 }
-/// Replace the type of a dictionary by the type of its values, also within lists, maps and structs.
+/// Replace the type of a dictionary by the type of its values. Do the same for dictionaries within
+/// lists, maps and structs.
 fn plain(field: &FieldRef) -> FieldRef {
     let new = match field.data_type() {
         // A dictionary stores each text once. Without the dictionary, the texts of a batch can need

@@ -119,7 +119,7 @@ fn usual_readers_break_the_law() {
         reader.byte_records().map(|record| record.unwrap()).collect::<Vec<_>>()
     };
     // In this reader, a quoted cell can extend beyond its line, and an empty line gives no row. The
-    // first table that breaks the law contains only an empty line.
+    // first table that breaks the law has only an empty line after its header.
     let standard =
         |table: &[u8]| Ok(records(table).iter().map(|r| cell(r).unwrap_or(0.5)).collect());
     assert!(law(standard, |_| true).unwrap_err().contains("is read as []"));

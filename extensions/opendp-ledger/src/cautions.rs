@@ -10,7 +10,7 @@ use crate::words::say;
 const LARGE: f64 = 10.0;
 /// If the number of people is not known, a delta of at least this value gives a warning.
 const LARGE_DELTA: f64 = 1e-3;
-/// A delta of at least this value gives a warning, also if the number of people is small.
+/// A delta of at least this value gives a warning, even if the number of people is small.
 const LARGEST_DELTA: f64 = 1e-2;
 
 /// Return warnings about a loss that gives little or no protection. `loss` is the epsilon or the

@@ -110,8 +110,8 @@ impl ContextJournal {
     /// Return the releases of earlier processes, in order.
     ///
     /// # Errors
-    /// `FailedFunction` when the ledger is damaged. `Argument` when another program charged the
-    /// budget, such as the command `opendp ask`.
+    /// `FailedFunction` when the ledger is damaged. `Argument` when another program, such as the
+    /// command `opendp ask`, charged the budget.
     pub fn entries(&self) -> Result<Vec<Entry>> {
         let history = self.ledger.history(&self.budget)?;
         // A call of `settle_clock` is no release.

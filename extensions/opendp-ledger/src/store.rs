@@ -10,7 +10,7 @@ use opendp_core::Result;
 
 use crate::{Account, Entry};
 
-/// A storage of two tables: budgets and entries. Only one writer works at a time, also if the
+/// A storage of two tables: budgets and entries. Only one writer works at a time, even if the
 /// writers are in different processes.
 pub(crate) trait Store: Send + Sync {
     /// Call `work` with one consistent state of the tables, for reading.

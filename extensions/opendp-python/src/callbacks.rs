@@ -145,8 +145,8 @@ impl Callback {
         }
     }
 }
-/// Read a float that bounds a loss. A float of numpy with more than 64 bits would be rounded, also
-/// down, so it is refused.
+/// Read a float that bounds a loss. A float of numpy with more than 64 bits would be rounded,
+/// perhaps down, so it is refused.
 fn bound(value: &Bound<'_, PyAny>) -> Option<f64> {
     let bytes = value.getattr("itemsize").and_then(|bytes| bytes.extract::<usize>());
     if bytes.is_ok_and(|bytes| 8 < bytes) { None } else { f64::from_python(value) }
@@ -173,8 +173,8 @@ fn reader(measure: &AnyMeasure) -> Read {
     }
     loss
 }
-/// Read a Renyi curve that a map computed. A Python function of the order is evaluated only when
-/// the bound of an order is used.
+/// Read a Renyi curve that a map computed. The curve can be a Python function that takes an order.
+/// This function is called only when its value at an order is needed.
 ///
 /// # Errors
 /// `FailedMap` when the curve is not a Renyi curve, a function, or a dictionary with points. The

@@ -73,9 +73,10 @@ impl PyStudy {
     /// cells of a column, or None if a cell cannot be read. Also return the lines about the charge,
     /// and the charge as JSON.
     ///
-    /// An error that may depend on the cells is charged, and kept like answers. An exception that
-    /// asks the program to stop while it reads is charged, too, and then raised again. If the
-    /// program was asked to stop before it reads, nothing is read or charged.
+    /// An error that may depend on the cells is charged, and kept like answers. If a call of `read`
+    /// raises an exception that asks the program to stop, this exception is charged, too, and then
+    /// raised again. If the program was asked to stop before the first call of `read`, nothing is
+    /// read or charged.
     fn ask_charged<'py>(
         &self,
         py: Python<'py>,

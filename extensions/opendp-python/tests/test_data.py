@@ -209,7 +209,7 @@ def test_whole_numbers_of_128_bits_are_read():
 
 
 def test_a_masked_number_is_a_null():
-    """A masked array stores a number also for each masked cell. This number must not be used."""
+    """A masked array stores a number even for a masked cell. This number must not be used."""
     masked = numpy.ma.array([1.0, 99.0, 3.0], mask=[False, True, False])
     with pytest.raises(dp.ArgumentError):
         clamped_sum(float, (0.0, 10.0))(masked)

@@ -421,7 +421,7 @@ def test_a_context_is_charged_when_it_is_opened(ledger, shares):
     assert ledger.show("survey")["remaining"] == {"epsilon": "2"}
     query = context.query() if shares else context.query(epsilon=0.5)
     assert isinstance(query.count().laplace().release(), int)
-    # No answer is kept, so the id is used up, also for another context.
+    # No answer is kept, so the id is used up, even for another context.
     refused("Argument", "use another id", opened, ledger, **shares)
     refused("Argument", "use another id", opened, ledger, epsilon=0.5, **shares)
     opened(ledger, "second", 2.0, **shares)

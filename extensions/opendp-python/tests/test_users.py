@@ -135,7 +135,8 @@ def test_a_renyi_loss_is_a_function_of_the_order():
     zcdp = lost(0.5, dp.zero_concentrated_divergence())
     known = dp.c.make_zCDP_to_approxDP(zcdp).map(1.0).epsilon(1e-6)
     assert dp.c.make_RDP_to_approxDP(one).map(1.0).epsilon(1e-6) == pytest.approx(known)
-    # A curve is a loss of another map, with its values at all orders, and a budget.
+    # A curve from one map can be the loss of another map, or a budget. It keeps its values at all
+    # orders.
     assert lost(one.map(1.0)).map(1.0)(3.0) == 1.5
     parts = dp.c.make_adaptive_composition(*FLOAT, RENYI, d_in=1.0, d_mids=[one.map(1.0)] * 2)
     session = parts(1.0)

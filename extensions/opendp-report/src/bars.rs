@@ -91,7 +91,7 @@ fn drawn(point: &Point, axis: &Axis, bars: bool) -> String {
     }
     html + "</svg>"
 }
-/// Write the legend of a chart, which explains its marks.
+/// Write the legend of a chart. The legend explains the marks of the chart.
 pub(crate) fn legend(points: &[Point], mark: &str, percent: &str) -> String {
     let name = match mark {
         "dot" => "chosen among public candidates, with noise",

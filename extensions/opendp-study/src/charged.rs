@@ -51,8 +51,8 @@ impl<'a> Charge<'a> {
     /// to this fact, too.
     ///
     /// The ledger records the file as `data`, and its SHA-256 as `digest`. A fact does not replace
-    /// them: a fact with one of these names is recorded as `fact data` or `fact digest`. The ledger
-    /// writes `fact ` also before a name that begins with `fact `.
+    /// them: a fact with one of these names is recorded as `fact data` or `fact digest`. A name
+    /// that begins with `fact ` gets this prefix too, so that different names stay different.
     #[must_use]
     pub fn fact(mut self, name: &str, value: impl Into<Json>) -> Self {
         let reserved = matches!(name, "data" | "digest") || name.starts_with("fact ");

@@ -24,8 +24,8 @@ impl QuestionFields {
             }
         }
     }
-    /// Check that a question about groups has a valid statistic, and only fields that the question
-    /// uses.
+    /// Check a question about groups: its statistics must be valid for groups, and no field may be
+    /// stated that has no effect or is not allowed here.
     pub(super) fn check_groups(&self) -> Result<()> {
         let of_groups = "the noise of all groups is chosen together: leave `noise` out";
         if self.noise.is_some() {

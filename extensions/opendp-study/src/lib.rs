@@ -46,8 +46,8 @@
 //!
 //! `missing` is the replacement of a cell that is empty or unreadable. It is a value, or `"drop"`.
 //! With `"drop"`, every question about this column leaves out the row of such a cell. A column of
-//! numbers needs `missing`. If `missing` is a number, this number must be within the bounds that a
-//! statistic uses.
+//! numbers needs `missing`. If `missing` is a number, it must be within the `bounds` of the column,
+//! and within the bounds that any question states for this column.
 //!
 //! # The questions
 //!

@@ -355,7 +355,8 @@ fn among_keys<'c, MO: Accounted, T: Atom>(
 ) -> Result<Query<'c, MO>> {
     Ok(query.filter(name, is_among::<T>(atoms(among)?)))
 }
-/// Conditions are functions of their own, so that they are compiled once for all measures.
+/// This condition and the next ones are separate functions without the type parameter `MO`. So they
+/// are compiled once for all measures.
 fn is_among<T: Atom>(among: Vec<T>) -> impl Fn(&T) -> bool {
     move |cell| among.contains(cell)
 }

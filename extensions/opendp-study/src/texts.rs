@@ -18,7 +18,8 @@ impl Study {
     /// is equal to this text.
     ///
     /// # Errors
-    /// `Argument` when no cell can be equal to a condition, a category or a key.
+    /// `Argument` when no cell can be equal to a text in a condition, in a list of categories or in
+    /// a key.
     pub fn check_spaces(&self) -> Result<()> {
         for (place, question) in self.questions.iter().enumerate() {
             let located = |error: Error| error.at(place_of(place, question));

@@ -145,7 +145,10 @@ impl Metadata {
 }
 /// Return the error for metadata that lack the ledger or the name of a budget in a ledger.
 pub(crate) fn incomplete() -> Error {
-    Error::argument("budget", "a durable budget needs both a `ledger` and a `name`")
+    Error::argument(
+        "budget",
+        "a budget in a ledger needs both `ledger` and `name`: add the missing field",
+    )
 }
 impl Account {
     /// Open the account of the budget of metadata.

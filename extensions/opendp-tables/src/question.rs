@@ -54,8 +54,9 @@ impl<'a> Question<'a> {
     pub fn mechanism(self, name: &str) -> Self {
         Question { mechanism: Some(name.into()), ..self }
     }
-    /// Choose the kind of the noise. The default is `NoiseKind::Best`. If the budget composes
-    /// tightly, `NoiseKind::Best` means Laplace noise.
+    /// Choose the kind of the noise. The default is [`NoiseKind::Best`](crate::NoiseKind::Best),
+    /// which states how the kind is chosen. If the metadata state `composition = "tight"` for the
+    /// budget, `NoiseKind::Best` means Laplace noise.
     #[must_use]
     pub fn noise(self, noise: Kind) -> Self {
         Question { noise, ..self }

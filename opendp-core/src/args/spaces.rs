@@ -52,8 +52,8 @@ struct Pair<'a> {
     best: Best,
 }
 impl Arg {
-    /// Return whether this argument describes a space whose domain has the type `domain` and whose
-    /// metric `views` accepts.
+    /// Return whether this argument describes a space with two properties: the domain has the type
+    /// `domain`, and the function `views` accepts the metric.
     fn accepted(&self, domain: TypeId, views: fn(&AnyMetric) -> bool) -> bool {
         pair_on(self, domain).is_some_and(|pair| views(pair.metric))
     }

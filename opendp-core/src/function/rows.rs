@@ -80,8 +80,8 @@ fn unfit(chunk: AnyChunk<'_>, id: fn() -> TypeId, expected: fn() -> TypeName) ->
 }
 
 /// A single stage. If `empty` has a value, the output starts as this value, which has no rows.
-/// Otherwise the output starts as an empty buffer. If the stage is a projection, `set` is the set
-/// of the projection.
+/// Otherwise the output starts as an empty buffer. If the stage is a [`Projection`], `set` is the
+/// set into which the stage moves the rows. Otherwise `set` is `None`.
 #[derive(Clone)]
 pub(crate) struct RowsLeaf {
     append: Body,

@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::turn::Turn;
 
-/// A list of the turns of a conversation that code outside of this library keeps. A conversation is
-/// a queryable or a session. A [turn](crate::Turn) is the permission of a conversation to answer.
+/// A list of the turns of a conversation. Code outside of this library keeps the conversation. A
+/// conversation is a queryable or a session. A [turn](crate::Turn) is the permission of a
+/// conversation to answer.
 ///
 /// An answer can contain a queryable or a session inside of an object of another language. Code of
 /// that language can also keep the queryable or the session somewhere else. In both cases,

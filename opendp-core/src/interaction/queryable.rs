@@ -47,10 +47,10 @@ impl<Q: 'static, A: Carrier> Queryable<Q, A> {
     ///
     /// # Errors
     /// The errors of the function that answers the question. `FailedFunction` if the
-    /// [turn](crate::Turn) of this queryable has ended. If this queryable has a state or a turn,
-    /// `FailedFunction` also if an earlier answer panicked, or if the function that answers asks
-    /// its own queryable. There is a turn only if the privacy measure requires that interactive
-    /// mechanisms run one after the other.
+    /// [turn](crate::Turn) of this queryable has ended. A queryable with a state or a turn also
+    /// gives `FailedFunction` in two other cases: an earlier answer panicked, or the function that
+    /// answers asks its own queryable. There is a turn only if the privacy measure requires that
+    /// interactive mechanisms run one after the other.
     pub fn ask(&self, query: &Q) -> Result<A> {
         let answer = self.bindings.run(|| (self.answer)(query))?;
         Ok(self.bindings.turns().iter().fold(answer, |answer, turn| answer.bound_to(turn)))

@@ -10,10 +10,10 @@ use crate::{Error, Result};
 /// A sequence of turns. Only the last turn is active.
 ///
 /// Some measures compose interactive mechanisms only one after the other. Under such a measure, a
-/// mechanism can start several interactive mechanisms. For each started mechanism, the starting
-/// mechanism [begins](Turns::begin) one turn, and binds the release of the started mechanism to
-/// this turn. A bound release answers questions only until the next turn begins. All code that runs
-/// during a turn holds one lock, so all threads see the same order of turns.
+/// mechanism can start several interactive mechanisms. The mechanism [begins](Turns::begin) one
+/// turn for each interactive mechanism that it starts, and binds the release of the started
+/// mechanism to this turn. A bound release answers questions only until the next turn begins. All
+/// code that runs during a turn holds one lock, so all threads see the same order of turns.
 #[derive(Clone)]
 pub struct Turns(Arc<Lock<u64>>);
 

@@ -143,8 +143,8 @@ impl Sample for BitVectorDomain {
         let vectors_of = |length: usize| {
             let bits =
                 move |bit: fn(usize, usize) -> bool| (0..length).map(|i| bit(i, length)).collect();
-            // The ones of the six vectors are, in this order: none; all bits; every second bit; the
-            // first bit; the last bit; some bits in the middle.
+            // Six vectors. In this order, the bits that are 1 are: none; all bits; every second
+            // bit; the first bit; the last bit; some bits in the middle.
             [
                 bits(|_, _| false),
                 bits(|_, _| true),

@@ -156,7 +156,7 @@ where
     }
 }
 
-/// Return whether two records are equal. NaN equals NaN, also inside nested values.
+/// Return whether two records are equal. NaN equals NaN, even inside nested values.
 pub(crate) fn same<T: PartialEq + Codec>(x: &T, y: &T) -> bool {
     #[allow(clippy::eq_op, reason = "only a value with a NaN differs from itself")]
     let both_hold_nan = x != x && y != y;

@@ -35,7 +35,8 @@ pub fn find_boundary<T: Bisect>(
 ) -> Outcome<T> {
     T::search(&mut answer, bounds)
 }
-/// A condition whose type is not known, so that a search is compiled once for each type of values.
+/// A condition as a trait object. With it, a search is compiled once for each type of values, and
+/// not for each condition.
 type Answer<'a, T> = dyn FnMut(T) -> Option<bool> + 'a;
 
 pub(super) fn find<T: Bisect>(answer: &mut Answer<'_, T>, bounds: Option<(T, T)>) -> Outcome<T> {

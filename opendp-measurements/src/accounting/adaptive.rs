@@ -334,7 +334,8 @@ impl AdaptiveAccount {
     pub fn spent(&self) -> Result<(Exact, Exact)> {
         match self.ways.first() {
             // Each remaining filter is within its limits. So the exact epsilon is at most the
-            // budget's epsilon. The computed epsilon is rounded up, and can be larger.
+            // budget's epsilon. The computed epsilon is rounded up, so it can exceed the budget's
+            // epsilon. Then return the budget's epsilon.
             Some(way) if self.began => {
                 way.total().map(|(epsilon, delta)| (epsilon.min(self.epsilon.clone()), delta))
             }

@@ -5,7 +5,7 @@
 //! multiplied by `e^(t x)` for a number `t`, and the result is normalised. Usually, `t` is chosen
 //! so that the mean of the tilted sum of losses is the requested epsilon. The convolution of tilted
 //! measures is the tilted convolution. Near the requested epsilon, tilted masses are large. So
-//! their relative errors are small, also after the tilt is removed. `u` is the unit roundoff.
+//! their relative errors are small, even after the tilt is removed. `u` is the unit roundoff.
 
 use opendp_core::{Error, Result};
 use opendp_fourier::{Complex, Failed, Transform};

@@ -11,8 +11,9 @@ use super::elementary::exp;
 use super::pair::{Buckets, DominatingPair, Grid, Inner, LogConcaveNoise};
 use super::{GaussianPair, SampledPair};
 
-/// Two pairs that enclose the loss of some equal releases. Compositions are computed with these two
-/// pairs.
+/// Bounds on the loss of several copies of one release: a dominating pair `above` gives an upper
+/// bound, and a pair `below`, if known, gives a lower bound. Compositions are computed with these
+/// two pairs.
 ///
 /// Let `(P, Q)` be the pair of all these releases, and `f` the `failure`. Two conditions must hold:
 /// - Let `A` be the pair of `times` releases with `above`. Take the hockey-stick divergences of
@@ -80,9 +81,9 @@ pub(super) fn smoothing(scale: f64) -> f64 {
 }
 /// Return two pairs of normal noise that enclose given noise. Let `v` be the variance of the given
 /// noise. The noise of the first pair has the variance `(1 - part) v`, and the noise of the second
-/// pair has the variance `(1 + part) v`. Both `more` and `less` are the distance of the means,
-/// divided by the standard deviation of the given noise. `more` is rounded up, and `less` is
-/// rounded down.
+/// pair has the variance `(1 + part) v`. Divide the distance of the means by the standard deviation
+/// of the given noise. `more` is this quotient rounded up, and `less` is this quotient rounded
+/// down.
 pub(super) fn continuous(more: f64, less: f64, part: f64) -> Result<(GaussianPair, GaussianPair)> {
     let above = more.inf_div(1f64.neg_inf_sub(part)?.neg_inf_sqrt()?)?;
     let below = less.neg_inf_div(1f64.inf_add(part)?.inf_sqrt()?)?;

@@ -234,8 +234,9 @@ fn check(name: &str, number: f64) -> Result<()> {
     Err(Error::InvalidDistance(reason))
 }
 
-/// Find by bisection the smallest float that satisfies a condition. All larger floats must also
-/// satisfy the condition. Return infinity if no finite float satisfies the condition.
+/// Find by bisection the smallest float of at least 0 that satisfies a condition. All larger floats
+/// must also satisfy the condition. Return infinity if no finite float satisfies the condition.
+/// Also return infinity if only floats above `2^1023` satisfy it.
 fn smallest(holds: impl Fn(f64) -> Result<bool>) -> Result<f64> {
     if holds(0.0)? {
         return Ok(0.0);

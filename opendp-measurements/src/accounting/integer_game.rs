@@ -6,9 +6,10 @@ use super::enclosed_pair::roughness;
 use super::gaussian_pair::deviations;
 use crate::collected::Collected;
 
-/// An upper bound on the delta of `count` releases of vectors of integers. The bound is listed at
-/// all total losses in an interval, which is called the window. The noise is discrete Gaussian of
-/// scale `s`. `D` is the square of the L2 distance between neighbours.
+/// An upper bound on the delta of `count` releases of vectors of integers. The total losses lie on
+/// a lattice. For each lattice point in an interval (the window), a list has the bound on delta at
+/// the epsilon that equals this point. The noise is discrete Gaussian of scale `s`. `D` is the
+/// square of the L2 distance between neighbours.
 ///
 /// # Theorem
 /// By the theorem at [`IntegerVectorPair::enclosed`](super::IntegerVectorPair), the loss of one
@@ -67,9 +68,12 @@ const MOST_EXCESS: f64 = 0.01;
 const BEYOND: f64 = 1e-7;
 
 impl IntegerGame {
-    /// Compute the bound for deltas of about `least` or more. Return `None` if the computation
-    /// would take too long, if the scale is too small for the distance, or if another bound is
-    /// equally tight (see `MOST_NOISE`).
+    /// Compute the bound for deltas of about `least` or more. Return `None` in these cases:
+    /// - `square` or `count` is 0, or `least` is at most 1e-100.
+    /// - The square of the scale is below 0.5 or not finite, or the scale is too small for the
+    ///   distance (see `MOST_EXCESS`).
+    /// - Another bound is about as tight (see `MOST_NOISE`).
+    /// - The computation would take too long (see `MOST_WORK`).
     pub(super) fn new(square: u64, scale: f64, count: u64, least: f64) -> Option<IntegerGame> {
         let (distance, times) = (square as f64, count as f64);
         let noise = scale * scale;

@@ -189,9 +189,9 @@ impl SampledLaplacePair {
         let blur = end * NODE_ERROR + U * (72.0 * end + 8.0);
         Atoms { atoms: atoms.map(atom_of).collected(), relative, blur }
     }
-    /// Return pairs of numbers `(c, l)`. For each pair, `c - n l` is an upper bound on the
-    /// logarithm of the error of a rule with `n` nodes. The bounds are for the transform at a tilt,
-    /// and for all frequencies up to `highest`.
+    /// Return pairs of numbers `(c, l)`. Let a quadrature rule with `n` nodes compute the transform
+    /// at a tilt, for any frequency up to `highest`. For each `(c, l)`, the logarithm of the error
+    /// of this rule is at most `c - n l`.
     ///
     /// The continuous part of the transform is an integral over `z` from -1 to 1. Let `end` be
     /// epsilon, `x = end z` the loss without sampling, `q` the rate, `w(y) = 1 - q + q e^y`, and

@@ -267,9 +267,9 @@ fn diluted(account: Account, profile: &PrivacyProfile, rate: f64) -> PrivacyProf
 
 /// Return the profile of a mechanism on a Poisson sample, if one record is removed or added.
 ///
-/// `profile` is the profile of the mechanism without sampling, also if one record is removed or
-/// added. `rate` is the probability `q` that a record is in the sample, above 0 and at most 1. Let
-/// `delta` be the curve of `profile`. One release on the sample has the curve
+/// `profile` is the profile of the mechanism without sampling. For this profile, too, one record is
+/// removed or added. `rate` is the probability `q` that a record is in the sample, above 0 and at
+/// most 1. Let `delta` be the curve of `profile`. One release on the sample has the curve
 /// `q delta(ln(1 + (e^epsilon - 1) / q))` (Balle, Barthe, Gaboardi 2018, Theorem 8). If the profile
 /// has one symmetric pair, the result has one pair for a removal and one pair for an addition (see
 /// [`SampledPair`]). Each direction is composed separately. Otherwise both directions are composed

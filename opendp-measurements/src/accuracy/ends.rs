@@ -150,8 +150,8 @@ mod tests {
         // If the type is not known, the ends of all integer types are compared.
         assert!(near::<AnyValue>(json!([[255]]), 0.0) && !near::<AnyValue>(json!([[250]]), 1.0));
     }
-    /// The type of a composition of type-erased measurements does not name the types of the answers
-    /// of these measurements. Check that the types are still known.
+    /// If the members of a composition are erased, the type of the composition does not name the
+    /// types of the members' answers. Check that the types are still known.
     #[test]
     fn the_types_of_the_members_of_a_composition_are_known() {
         let sums = Space::new(AtomDomain::<i8>::default(), AbsoluteDistance::<i8>::new()).unwrap();

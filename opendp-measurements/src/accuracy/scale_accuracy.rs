@@ -307,7 +307,7 @@ mod tests {
             for alpha in [0.9, 0.05, 1e-9] {
                 for accuracy in [1.0, 2.5, 40.0, 1e7, 1e15] {
                     let scale = to_scale(accuracy, alpha).unwrap();
-                    // The accuracy of discrete Gaussian noise is an integer, also at scale 0.
+                    // The accuracy of discrete Gaussian noise is an integer, even at scale 0.
                     let is_whole = to_accuracy(0.0, alpha) == Ok(1.0);
                     let a: f64 = if is_whole { accuracy.ceil() } else { accuracy };
                     assert!(to_accuracy(scale, alpha).unwrap() <= a * (1.0 + 1e-15), "{a} {alpha}");

@@ -53,8 +53,8 @@ impl Term {
 /// excess is about 0.4 % for ten thousand noises, and 3 % for a million noises. If some noises are
 /// cut off, let `S` be the sum in which each of these noises is replaced by its positive part. The
 /// result is then a `t` with `P[S > t] <= alpha / 2`. This result is valid for all true numbers,
-/// also for true numbers at the bounds. In all cases, the result is at most the weighted sum of the
-/// quantiles of the `n` noises at `alpha / n`.
+/// including true numbers at the bounds. In all cases, the result is at most the weighted sum of
+/// the quantiles of the `n` noises at `alpha / n`.
 ///
 /// # Errors
 /// `InvalidDistance` when `alpha` is not in `(0, 1]`, or is too small for the number of terms;

@@ -108,7 +108,7 @@ pub use parts::Parts;
 /// * `MakeMeasurement` when a measurement has a loss at distance 0
 /// * `DomainMismatch` or `MetricMismatch` when the domain or the metric of a measurement differs
 ///   from that of `input`; `MeasureMismatch` when two measurements have different measures
-/// * the errors of the measurements and of their maps; from the map, also `FailedMap` when a loss
+/// * the errors of the measurements and of their maps; the map also gives `FailedMap` when a loss
 ///   is NaN
 ///
 /// # Example

@@ -26,8 +26,8 @@ pub enum Growth<MO: Measure> {
 /// An implementation makes one claim for every sequence of distributions. Let any two consecutive
 /// distributions of the sequence be at most a given loss apart, in both directions. Let the number
 /// of steps be the number of distributions minus 1. The function that
-/// [`growth`](GroupMeasure::growth) returns computes a bound from the given loss and this number.
-/// The loss between the first and the last distribution is at most this bound.
+/// [`growth`](GroupMeasure::growth) returns computes a bound from the given loss and the number of
+/// steps. The loss between the first and the last distribution is at most this bound.
 pub trait GroupMeasure: Measure {
     /// Return the function that bounds the loss of a path of steps.
     fn growth() -> Growth<Self>;

@@ -1,4 +1,5 @@
-//! The privacy profile of a path of several steps, computed from the profile of one step.
+//! The privacy profile for two data sets that a path of several steps connects, computed from the
+//! profile of one step.
 //!
 //! Every division of epsilon among the steps gives a bound on delta. A search in a table of the
 //! profile finds a good division. The search does not bound its rounding errors. The bound for the

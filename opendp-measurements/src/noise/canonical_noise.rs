@@ -15,9 +15,10 @@ type Release = Measurement<AtomDomain<f64>, AbsoluteDistance<f64>, Approximate<M
 
 /// Make a measurement that adds canonical noise for a given epsilon and delta to a number.
 ///
-/// The noise is piecewise uniform. The noise is bounded if delta is above 0. With this noise,
-/// hypothesis tests reach the largest power that the guarantee permits (Awan, Vadhan 2023). At
-/// delta 0, the noise is the sum of a discrete Laplace number and a uniform number.
+/// The noise is piecewise uniform. The noise is bounded if delta is above 0. For binary data, some
+/// hypothesis tests with this noise reach the largest power that the guarantee permits (Awan,
+/// Vadhan 2023). At delta 0, the noise is the sum of a discrete Laplace number and a uniform
+/// number.
 ///
 /// # Arguments
 /// * `input` - a number under the absolute distance

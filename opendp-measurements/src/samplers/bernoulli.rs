@@ -9,8 +9,8 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// `U`, which is uniform from 0 to 1. The digits of `U` are drawn one after another and compared
 /// with the digits of `p`. The binary expansion of `p` is finite. The first digit that differs
 /// decides `U < p`. If `p` has no digits left, `U < p` is false (Karney 2016, arXiv:1303.6257,
-/// section 3). The probability is exact for every float in `[0, 1]`, also for subnormal floats and
-/// for the float next to 1.
+/// section 3). The probability is exact for every float in `[0, 1]`, including subnormal floats and
+/// the float next to 1.
 ///
 /// If `p` is below 0 or NaN, `p` counts as 0. If `p` is above 1, `p` counts as 1.
 ///

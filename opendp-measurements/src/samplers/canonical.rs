@@ -10,8 +10,8 @@ use opendp_core::random::{NoEntropy, RandomSource, big_uniform_below};
 ///
 /// This noise has the canonical noise distribution of (epsilon, delta)-differential privacy (Awan,
 /// Vadhan 2023, "Canonical noise distributions and private hypothesis tests", Definition 3.1 and
-/// Theorem 3.3). Among all noise with the same guarantee, this noise gives the most powerful
-/// hypothesis tests.
+/// Theorem 3.3). For binary data, there are hypothesis tests with this noise that are uniformly
+/// most powerful among all tests with the same guarantee.
 ///
 /// # Distribution
 ///

@@ -41,7 +41,7 @@ use weights::{SHORTFALL, Weights, high_product};
 /// * The remaining units among the `s` units are rejected. A rejected trial is followed by another
 ///   trial.
 ///
-/// So a trial gives `j > 0` with probability `2^-63 2 A w_j` exactly, also in the tail. A trial
+/// So a trial gives `j > 0` with probability exactly `2^-63 2 A w_j`, even in the tail. A trial
 /// gives 0 with probability `2^-63 A`. The sign halves the probability of each `j > 0`, and does
 /// not change the probability of 0. So in each trial each integer `k` has probability
 /// `2^-63 A w_|k|`. In the first trial that is not rejected, the probability of `k` is proportional

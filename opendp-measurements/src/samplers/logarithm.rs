@@ -54,7 +54,7 @@ pub fn neg_ln(digit: u64, bits: u32) -> (f64, f64) {
 /// The result `(lo, hi)` satisfies `lo <= ln x <= hi`. For 0, the result is the limit
 /// `(-inf, -inf)`. For infinity, the result is `(inf, inf)`. A subnormal argument is treated as the
 /// range from 0 to the least normal number. For other arguments, the bounds differ from `ln x` by a
-/// relative error of at most `22 * 2^-53`, also near `x = 1`.
+/// relative error of at most `22 * 2^-53`, even near `x = 1`.
 #[inline]
 pub fn ln(x: f64) -> (f64, f64) {
     if !(f64::MIN_POSITIVE..f64::INFINITY).contains(&x) {

@@ -8,7 +8,8 @@ use dashu_int::IBig;
 use opendp_core::random::{NoEntropy, RandomSource};
 use std::cmp::Ordering;
 
-/// A threshold with Laplace noise, which is drawn once and then compared with many noisy numbers.
+/// A threshold with Laplace noise. The noise is drawn once, and the noisy threshold is compared
+/// with many noisy numbers.
 ///
 /// # Exactness
 ///

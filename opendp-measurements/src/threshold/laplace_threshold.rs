@@ -13,7 +13,8 @@ use crate::tails::{discrete_laplacian_tail, laplacian_tail};
 use crate::threshold::{AnyMapMetric, MapSpace, Release, ThresholdNoise, threshold_of};
 use crate::{Laplace, Scale, ThresholdNumber};
 
-/// Make a measurement that adds Laplace noise to a map and keeps numbers that reach a threshold.
+/// Make a measurement that adds Laplace noise to the values of a map from keys to numbers, and
+/// keeps the keys whose noisy values reach a threshold.
 ///
 /// The keys need not be public. The threshold makes it improbable that a key of only one person is
 /// released. [`make_laplace`](crate::make_laplace) adds the same noise. The noise is discrete for

@@ -56,7 +56,8 @@ mechanisms! {
     2 Gaussian ZeroConcentratedDivergence;
 }
 
-/// Make a measurement that adds noise to a map and keeps numbers that reach a threshold.
+/// Make a measurement that adds noise to the values of a map from keys to numbers, and keeps the
+/// keys whose noisy values reach a threshold.
 ///
 /// The privacy measure selects the noise. For approximate max-divergence, this function makes the
 /// same measurement as [`make_laplace_threshold`](crate::make_laplace_threshold). For approximate

@@ -38,9 +38,9 @@ use crate::{Key, count::table};
 /// and `y` become `min(x, m)` and `min(y, m)`, the distance between them does not increase.
 ///
 /// If the size is known, `d` is even, and the two data sets are `d / 2` replacements apart. A
-/// replacement removes one record and adds one record. The removal can only decrease the number of
-/// distinct values, by at most one. The addition can only increase this number, by at most one. So
-/// each replacement changes this number by at most one.
+/// replacement removes one record and adds one record. The removal decreases the number of distinct
+/// values by at most one, and never increases it. The addition increases this number by at most
+/// one, and never decreases it. So each replacement changes this number by at most one.
 ///
 /// # Errors
 /// The map returns `FailedCast` when `d_in` does not fit `TO`.

@@ -74,7 +74,7 @@ use crate::symmetric::Changes;
 /// records, and of the first `size - j` records of the core. The same holds for `y'`, with a number
 /// `j' <= k`. So the outputs share at least `size - k` records, in the same order. So one output
 /// becomes the other by at most `k` deleted and at most `k` inserted records. The distance is at
-/// most `2 * k`, also in a metric that ignores the order.
+/// most `2 * k`. This bound also holds in a metric that ignores the order.
 ///
 /// *Unordered input.* Put the records of the core into a uniform order, which is the same for both
 /// inputs. Then insert the other records of `x'` one by one at uniform places. The result is a

@@ -126,7 +126,8 @@ where
         let square = leaves.inf_mul(leaves).unwrap_or(f64::INFINITY);
         let branching_factor = branching_factor.try_into().unwrap_or(u128::MAX);
         // `factors` is the sum over the layers in the formula of the map. The power in a layer is
-        // at most the number of leaves, which fits `usize`. So no power that is used saturates.
+        // at most the number of leaves, and this number fits `usize`. So no power in the sum
+        // saturates. Only the last product, which is not used, can saturate.
         let (mut factors, mut power) = (0.0_f64, 1_u128);
         for _ in 0..layers {
             factors = factors.inf_add(square.min(<f64 as InfCast<u128>>::inf_cast(power)?))?;

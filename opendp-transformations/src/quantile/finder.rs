@@ -32,8 +32,8 @@ enum Search<T> {
     /// of the sorted numbers. The rows in the bucket are compared with this number. If the bucket
     /// contains a sorted number, the entry has this number. Otherwise the entry has the first
     /// sorted number after the bucket, or the last sorted number if there is no later number. The
-    /// `u32` of an entry is a cell; see `count`. A row that is in the bucket and below the number
-    /// of the entry has this cell. The count of buckets is a power of two.
+    /// `u32` of an entry is a cell; see `count`. A row has this cell if the row is in the bucket
+    /// and below the number of the entry. The count of buckets is a power of two.
     One(Vec<(T, u32)>),
     Some {
         /// The sorted numbers, followed by repetitions of the last number.

@@ -1,4 +1,5 @@
-//! Scores each candidate by the distance of a quantile from its ranks.
+//! Scores each candidate by the distance between the ranks of the candidate and the rank of a
+//! quantile.
 
 use opendp_core::arith::Number;
 use opendp_core::{
@@ -10,7 +11,8 @@ use super::quantile_score_candidates::{ScoreDistance, scored};
 use crate::Alpha;
 use crate::quantile::ranks::Equal;
 
-/// Score each candidate by the distance between its ranks and the rank of a quantile.
+/// Score each candidate by the distance between the ranks of the candidate and the rank of a
+/// quantile.
 ///
 /// A candidate that is equal to many records has all their ranks. If the rank of the quantile is
 /// one of these ranks, the score of the candidate is 0. So a candidate that is equal to the

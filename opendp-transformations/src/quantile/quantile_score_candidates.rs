@@ -81,7 +81,7 @@ use crate::symmetric::Records;
 /// *Range.* The changes of two scores differ by at most twice the largest change. If `a = 0` then
 /// the score is `b * #(x < c)`. An added record changes each score by 0 or `b`. A replacement by a
 /// greater record changes each score by 0 or `-b`. The inverse steps change the scores in the other
-/// direction. In each step, all scores change in one direction, also after saturation. So in one
+/// direction. In each step, all scores change in one direction, even after saturation. So in one
 /// step, the changes of two scores differ by at most `b`. The range of the changes is the largest
 /// difference between the changes of two scores. This range satisfies the triangle inequality, so
 /// the range after all steps is at most the sum of the ranges of the steps. If `a = b` then the

@@ -19,9 +19,9 @@ use crate::rows::round_cast::{RoundCast, casts};
 /// # Postcondition
 /// The output has one record for each record of the input, in the same order. The output record is
 /// the cast of the input record, as in [`RoundCast`]. The output record is null when the cast has
-/// no result or is NaN. No record of the output is NaN. All other numbers, also infinities, can
-/// occur. A text is cast to `true` if it is not empty, so the texts `false` and `0` are also cast
-/// to `true`. The size does not change.
+/// no result or is NaN. No record of the output is NaN. All other numbers, including infinities,
+/// can occur. A text is cast to `true` if it is not empty, so the texts `false` and `0` are also
+/// cast to `true`. The size does not change.
 ///
 /// # Map
 /// `d_out = d_in`.

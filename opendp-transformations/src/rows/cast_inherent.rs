@@ -28,8 +28,8 @@ use crate::rows::each::{call, rows};
 ///
 /// # Proof
 /// The cast of a record depends only on that record. Equal records have equal casts; see
-/// [`make_row_by_row`](crate::make_row_by_row). Every float, also NaN, is in the element domain of
-/// the output.
+/// [`make_row_by_row`](crate::make_row_by_row). Every float, including NaN, is in the element
+/// domain of the output.
 ///
 /// # Errors
 /// `MetricSpace` when the metric is not defined on the output domain. Every dataset metric of this

@@ -36,7 +36,7 @@ where
 }
 /// Make the function of data sets that applies `row` to each record, as [`rows`] does. The compiled
 /// code is shorter, but the compiler uses no vector instructions. So use this function if `row`
-/// cannot use vector instructions, such as for a search.
+/// cannot use vector instructions. An example of such a `row` is a search.
 pub(crate) fn rows_by<I, O>(
     row: impl Fn(&I) -> O + Send + Sync + 'static,
 ) -> Function<Vec<I>, Vec<O>>

@@ -110,7 +110,7 @@ mod tests {
         for rows in [vec![], vec![7]] {
             let passed = identity.invoke(&AnyValue::new(rows.clone())).unwrap();
             assert!(identity.output().domain().member(&passed));
-            // The later step `count` recovers the type of the rows, also when there are no rows.
+            // The later step `count` recovers the type of the rows, even when there are no rows.
             let count = Function::map(|rows: &Vec<i32>| Ok(rows.len())).erase();
             let counted = identity.function().then(&count).eval(&AnyValue::new(rows.clone()));
             assert_eq!(counted.and_then(AnyValue::downcast::<usize>), Ok(rows.len()));

@@ -69,7 +69,7 @@ where
     let label = call_on("impute_uniform_float", bounds);
     let uniform = Uniform::new(bounds)?;
     let function = Function::rows(move |records: &[T], out: &mut Vec<T>| {
-        // The random source is opened for every chunk, also for a chunk without NaN. So the records
+        // The random source is opened for every chunk, even for a chunk without NaN. So the records
         // do not decide whether the opening fails.
         with_secure(|source| {
             for record in records {

@@ -285,9 +285,9 @@ fn amounts(
     let largest = account.room(&share, Kind::Gaussian)?.mu_squared.to_f64_down();
     let (filters, epsilon) = (account.filters(), epsilon.to_f64_down());
     let joined = joined_delta(0.0, largest.sqrt(), epsilon)?;
-    // Before the first release, it is not known which filters the account will keep in use. So
-    // compute a delta for thresholds for each filter: the fraction `delta / all` of the filter's
-    // delta. Here `delta` is the delta of the amount, and `all` is the delta of the budget.
+    // Before the first release, it is not known which filters the account will keep in use. So for
+    // each filter, compute a part of its delta that thresholds can use: the fraction `delta / all`.
+    // Here `delta` is the delta of the amount, and `all` is the delta of the budget.
     let all = account.budget().1;
     let part = |room: &accounting::Room| match account.has_begun() || all.is_zero() {
         true => own.clone().min(room.delta.clone()),

@@ -298,9 +298,9 @@ pub(super) fn gaussian_on<MO: Accounted, N: Noisy<MO>>(
 ///
 /// # Proof of `mu_squared_of_choices`
 /// A release of choices by Gumbel noise is an adaptive composition of choices. In a parallel
-/// composition, each row is in at most one part. For each division of the changed rows between the
-/// parts, the parallel composition is an adaptive composition of choices. The sum of the `rho` of
-/// all parts for this division is at most the `rho` of the parallel composition. So
+/// composition, each row is in at most one part. Fix how many changed rows fall into each part.
+/// Then the parallel composition is an adaptive composition of choices. For these numbers of rows,
+/// the sum of the `rho` of all parts is at most the `rho` of the parallel composition. So
 /// `mu_squared_of_choices` computes an upper bound on `mu^2` from the `rho` of the release.
 ///
 /// # Proof of the number of choices
@@ -308,12 +308,12 @@ pub(super) fn gaussian_on<MO: Accounted, N: Noisy<MO>>(
 /// choices at once. Suppose that `choices` states the number `k` of levels. Then each level has the
 /// same `rho`, and the choices on one level do not depend on each other. The range of the loss of
 /// one choice is proportional to the number of changed rows on which the choice depends. A row can
-/// be divided among the choices on one level, and then each choice counts a fraction of the row. So
-/// the numbers of changed rows of all choices on one level add up to at most the number of all
-/// changed rows. The ranges of independent choices add up. So the range of the losses of each level
-/// is at most the range `r` of one choice that depends on all changed rows. The `rho` of the level
-/// is stated as `r^2 / 8`. Let `rho` be the sum of the `rho` of all `k` levels. Then `r` is
-/// `sqrt(8 rho / k)`.
+/// be divided among the choices on one level, and then each choice counts a fraction of the row.
+/// Each choice depends on a number of changed rows. So on one level, these numbers add up to at
+/// most the number of all changed rows. The ranges of independent choices add up. So the range of
+/// the losses of each level is at most the range `r` of one choice that depends on all changed
+/// rows. The `rho` of the level is stated as `r^2 / 8`. Let `rho` be the `rho` of the release,
+/// which is the sum over the `k` levels. Each level has `rho / k`, so `r` is `sqrt(8 rho / k)`.
 pub(super) fn of_choices<MO: Accounted, TO: Carrier>(
     release: &OfTable<ZeroConcentratedDivergence, TO>,
     (delta, choices): (f64, Option<u32>),
@@ -340,10 +340,10 @@ fn rho_of(map: TableMap<ZeroConcentratedDivergence>) -> Square {
 /// The postcondition of `make_continuous_gaussian` states that a release is `mu`-GDP, and that the
 /// `rho` of the release is exactly `mu^2 / 2`. The other releases to which this function is applied
 /// are parallel compositions of releases of `make_continuous_gaussian`. Let `k` be the number of
-/// parts, and let `mu_i` be the `mu` of part `i`. For each split of the changed rows between the
-/// `k` parts, the composition is `sqrt(mu_1^2 + ... + mu_k^2)`-GDP (Dong, Roth, Su 2022, Corollary
-/// 3.3). For every split, the `rho` of the composition is at least the sum of the `mu_i^2 / 2`. So
-/// `2 rho` is at least the square of the `mu` of the composition.
+/// parts, and let `mu_i` be the `mu` of part `i`. Fix how many changed rows fall into each of the
+/// `k` parts. Then the composition is `sqrt(mu_1^2 + ... + mu_k^2)`-GDP (Dong, Roth, Su 2022,
+/// Corollary 3.3). For all these numbers of rows, the `rho` of the composition is at least the sum
+/// of the `mu_i^2 / 2`. So `2 rho` is at least the square of the `mu` of the composition.
 pub(super) fn squared_of_gaussian(rho: &Exact) -> Result<Exact> {
     Ok(rho.plus(rho))
 }

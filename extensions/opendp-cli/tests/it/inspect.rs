@@ -49,8 +49,8 @@ fn counts_what_the_cells_of_each_column_are() {
     let types: Vec<&Json> =
         report["columns"].as_array().unwrap().iter().map(|column| &column["type"]).collect();
     // In the columns of ages and flags, five cells are not missing, and one of them does not parse.
-    // The command guesses a type other than `String` only if at least nine in ten of the cells that
-    // are not missing parse.
+    // Consider the cells that are not missing. The command guesses a type other than `String` only
+    // if at least nine in ten of these cells can be parsed.
     assert_eq!(types, ["String", "f64", "String", "String"]);
     assert!(report.get("warning").is_none());
 }

@@ -88,7 +88,7 @@ fn a_release_without_a_bound_on_its_loss_is_refused_without_a_distance() {
         desk.fails(&with(&run, &["--d-in", distance]), 1);
         desk.says(&with(&run, &["--allow-infinite-loss"]));
     }
-    // A large loss gives a warning, also if no distance is stated.
+    // A large loss gives a warning, even if no distance is stated.
     desk.file("tiny.json", sum(0.001).to_string());
     let output = desk.run(&["run", "-p", "tiny.json", "--data", "people.csv", "--column", "age"]);
     assert!(output.status.success());
@@ -249,8 +249,8 @@ fn an_infinite_loss_is_refused_and_a_large_one_gives_a_warning() {
         );
     }
 }
-/// A run is charged even if its data are refused. So a large loss gives a warning also in this
-/// case. The second run gets the answer that the budget keeps, and nothing is charged.
+/// A run is charged even if its data are refused. So a large loss gives a warning in this case,
+/// too. The second run gets the answer that the budget keeps, and nothing is charged.
 #[test]
 fn a_large_loss_gives_a_warning_before_the_data_are_read() {
     let desk = desk();

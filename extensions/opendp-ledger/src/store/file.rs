@@ -3,7 +3,7 @@
 //! The seal of a line is a hash of the line and of the previous seal. A charge is a line that is
 //! appended and synced. After the sync, a mark at the beginning of the file counts the line. All
 //! data are in one inode, and all locks are locks of this inode. A file can have two names, for
-//! example because it is mounted at two places. The two names then lead to one ledger, also after a
+//! example because it is mounted at two places. The two names then lead to one ledger, even after a
 //! crash, because the ledger has no separate log file.
 //!
 //! | what happens | what the next process finds |
@@ -13,10 +13,10 @@
 //! | a line that the mark counts is damaged or cut | a wrong seal: nothing is released |
 //! | the file cannot be written when it is created | no file: the creation removes it |
 //!
-//! A process that only reads leaves out the lines after the mark, because this process cannot make
-//! these lines durable. After a failed sync, the operating system can treat unwritten data as
-//! written, so a second sync is not enough. Only a writer can write these lines again, and then
-//! return their releases.
+//! If a process opens the ledger only for reading, it leaves out the lines after the mark, because
+//! it cannot make these lines durable. After a failed sync, the operating system can treat
+//! unwritten data as written, so a second sync is not enough. Only a writer can write these lines
+//! again, and then return their releases.
 
 mod disk;
 mod layout;

@@ -324,8 +324,8 @@ class Query:
         """Add the measure of the context to the arguments of a step that needs a measure.
 
         If the budget has a delta, use the measure of the losses without delta, if the step takes
-        it. If the step accepts every measure, add nothing. The map of such a step is the user's,
-        and the user must know its measure.
+        this measure. If the step accepts every measure, add nothing. The user gives the map of such
+        a step, so the user must also state the measure of this map.
         """
         given = any(kwargs.get(key) is not None for key in ("output_measure", "MO"))
         if args or given or not _registry.takes_space(name):

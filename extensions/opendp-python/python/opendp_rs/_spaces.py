@@ -288,11 +288,13 @@ def loss_of(
 
 
 def plain_loss(name: str, loss: Any, depth: int = 0) -> Any:
-    """Return a loss whose parts can be read several times: each iterable becomes a tuple.
+    """Return a loss whose parts can be read several times.
 
-    The library also reads iterables as tuples. So a check of the returned loss finds each number
-    that the library reads, even a number in an array, a deque or an iterator. ``depth`` is the
-    number of iterables around this part.
+    Lists, arrays, iterators and other iterables become tuples, and so do the iterables in them.
+    Numbers, texts, bytes and most dictionaries with text keys stay as they are. The library reads
+    iterables as tuples, too. So a check of the returned loss finds each number that the library
+    reads, even a number in an array, a deque or an iterator. ``depth`` is the number of iterables
+    around this part.
     """
     if isinstance(loss, (int, float, str, bytes)) or loss is None or depth > 64:
         return loss

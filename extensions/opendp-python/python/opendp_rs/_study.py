@@ -126,7 +126,7 @@ _UNRECORDED = (
 class Outcome:
     """The answers of a study, or of a rehearsal. ``print`` shows them as a table.
 
-    The answers of a rehearsal have no values. They only have costs and error bounds.
+    The answers of a rehearsal have no values. They have only costs and error bounds.
     """
 
     def __init__(self, document: dict[str, Any], text: str, notes: list[str]) -> None:

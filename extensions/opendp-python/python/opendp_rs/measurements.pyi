@@ -39,7 +39,8 @@ def make_gaussian(input_domain: Domain, input_metric: Metric, scale: float, k: i
     """Make a measurement that adds Gaussian noise to each number."""
 
 def make_gaussian_threshold(input_domain: Domain, input_metric: Metric, scale: float, threshold: float, k: int | None = ..., MO: Any = ..., K: Any = ..., V: Any = ..., Q: Any = ...) -> Measurement:
-    """Make a measurement that adds Gaussian noise to a map and keeps numbers that reach a threshold."""
+    """Make a measurement that adds Gaussian noise to the values of a map from keys to numbers, and
+    keeps the keys whose noisy values reach a threshold."""
 
 def make_geometric(input_domain: Domain, input_metric: Metric, scale: float, bounds: tuple[int, int] | None = ..., MO: Any = ..., D: Any = ..., M: Any = ...) -> Measurement:
     """Make a measurement that adds two-sided geometric noise to integers. Optionally, all releases lie
@@ -52,13 +53,15 @@ def make_laplace(input_domain: Domain, input_metric: Metric, scale: float, k: in
     """Make a measurement that adds Laplace noise to each number."""
 
 def make_laplace_threshold(input_domain: Domain, input_metric: Metric, scale: float, threshold: float, k: int | None = ..., MO: Any = ..., K: Any = ..., V: Any = ..., Q: Any = ...) -> Measurement:
-    """Make a measurement that adds Laplace noise to a map and keeps numbers that reach a threshold."""
+    """Make a measurement that adds Laplace noise to the values of a map from keys to numbers, and
+    keeps the keys whose noisy values reach a threshold."""
 
 def make_noise(input_domain: Domain, input_metric: Metric, output_measure: Measure, scale: float, k: int | None = ..., MO: Any = ..., D: Any = ..., M: Any = ...) -> Measurement:
     """Make a measurement that adds noise to each number. The privacy measure selects the noise."""
 
 def make_noise_threshold(input_domain: Domain, input_metric: Metric, output_measure: Any, scale: float, threshold: float, k: int | None = ..., MO: Any = ..., K: Any = ..., V: Any = ..., M: Any = ...) -> Measurement:
-    """Make a measurement that adds noise to a map and keeps numbers that reach a threshold."""
+    """Make a measurement that adds noise to the values of a map from keys to numbers, and keeps the
+    keys whose noisy values reach a threshold."""
 
 def make_noisy_max(input_domain: Domain, input_metric: Metric, output_measure: Measure, scale: float, negate: bool = ..., MO: Any = ..., T: Any = ..., M: Any = ...) -> Measurement:
     """Make a measurement that chooses the index of a good score."""
@@ -131,7 +134,8 @@ def then_gaussian(scale: float, k: int | None = ..., MO: Any = ..., D: Any = ...
     """Make a measurement that adds Gaussian noise to each number."""
 
 def then_gaussian_threshold(scale: float, threshold: float, k: int | None = ..., MO: Any = ..., K: Any = ..., V: Any = ..., Q: Any = ...) -> Partial:
-    """Make a measurement that adds Gaussian noise to a map and keeps numbers that reach a threshold."""
+    """Make a measurement that adds Gaussian noise to the values of a map from keys to numbers, and
+    keeps the keys whose noisy values reach a threshold."""
 
 def then_geometric(scale: float, bounds: tuple[int, int] | None = ..., MO: Any = ..., D: Any = ..., M: Any = ...) -> Partial:
     """Make a measurement that adds two-sided geometric noise to integers. Optionally, all releases lie
@@ -144,13 +148,15 @@ def then_laplace(scale: float, k: int | None = ..., MO: Any = ..., D: Any = ...,
     """Make a measurement that adds Laplace noise to each number."""
 
 def then_laplace_threshold(scale: float, threshold: float, k: int | None = ..., MO: Any = ..., K: Any = ..., V: Any = ..., Q: Any = ...) -> Partial:
-    """Make a measurement that adds Laplace noise to a map and keeps numbers that reach a threshold."""
+    """Make a measurement that adds Laplace noise to the values of a map from keys to numbers, and
+    keeps the keys whose noisy values reach a threshold."""
 
 def then_noise(output_measure: Measure, scale: float, k: int | None = ..., MO: Any = ..., D: Any = ..., M: Any = ...) -> Partial:
     """Make a measurement that adds noise to each number. The privacy measure selects the noise."""
 
 def then_noise_threshold(output_measure: Any, scale: float, threshold: float, k: int | None = ..., MO: Any = ..., K: Any = ..., V: Any = ..., M: Any = ...) -> Partial:
-    """Make a measurement that adds noise to a map and keeps numbers that reach a threshold."""
+    """Make a measurement that adds noise to the values of a map from keys to numbers, and keeps the
+    keys whose noisy values reach a threshold."""
 
 def then_noisy_max(output_measure: Measure, scale: float, negate: bool = ..., MO: Any = ..., T: Any = ..., M: Any = ...) -> Partial:
     """Make a measurement that chooses the index of a good score."""

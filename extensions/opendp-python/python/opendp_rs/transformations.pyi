@@ -121,7 +121,8 @@ def make_ordered_random(input_domain: Domain, input_metric: Metric, D: Any = ...
     """Put the records into a random order, so that later steps can use the order."""
 
 def make_quantile_rank_scores(input_domain: Domain, input_metric: Metric, candidates: Sequence[float] | Sequence[int], alpha: float, MO: Any = ..., T: Any = ..., M: Any = ...) -> Transformation:
-    """Score each candidate by the distance between its ranks and the rank of a quantile."""
+    """Score each candidate by the distance between the ranks of the candidate and the rank of a
+    quantile."""
 
 def make_quantile_score_candidates(input_domain: Domain, input_metric: Metric, candidates: Sequence[float] | Sequence[int], alpha: float, MO: Any = ..., T: Any = ..., M: Any = ...) -> Transformation:
     """Score each candidate by its distance from a quantile of the records."""
@@ -315,7 +316,8 @@ def then_ordered_random(D: Any = ..., M: Any = ...) -> Partial:
     """Put the records into a random order, so that later steps can use the order."""
 
 def then_quantile_rank_scores(candidates: Sequence[float] | Sequence[int], alpha: float, MO: Any = ..., T: Any = ..., M: Any = ...) -> Partial:
-    """Score each candidate by the distance between its ranks and the rank of a quantile."""
+    """Score each candidate by the distance between the ranks of the candidate and the rank of a
+    quantile."""
 
 def then_quantile_score_candidates(candidates: Sequence[float] | Sequence[int], alpha: float, MO: Any = ..., T: Any = ..., M: Any = ...) -> Partial:
     """Score each candidate by its distance from a quantile of the records."""

@@ -53,8 +53,8 @@ impl Cluster {
         // The client polls the state of its job. So the client notices when the scheduler is lost.
         // The cache of file statistics is off, because the scheduler could have outdated
         // statistics. The adaptive planner of Ballista 55.0 is off, because it loses the order of
-        // the rows. A plan that limits the rows of each id sorts these rows and then numbers them,
-        // so it would fail.
+        // the rows. If a plan limits the rows of each id, it sorts these rows and then numbers
+        // them. So with this planner, such a plan would fail.
         let config = SessionConfig::new_with_ballista()
             .set_bool("ballista.scheduler.share_file_statistics_cache", false)
             .set_bool("ballista.client.pull", true)

@@ -14,10 +14,11 @@ use crate::metadata::Table;
 ///
 /// The type of the ids is a part of the description. For example, the cells `1` and `01` are two
 /// ids of type text, and one id of type integer. Suppose that some queries of a budget protect
-/// texts and other queries protect integers. Then the sum of all losses bounds neither the loss of
-/// a text nor the loss of an integer. One integer can be written as several texts. If the rows of
-/// one of these texts are added, the rows of the integer change. If the integer also has rows from
-/// other texts, the two tables are not neighbours for integer ids.
+/// texts and other queries protect integers. Then the sum of all losses is no bound on the loss for
+/// an id of type text, and no bound on the loss for an id of type integer. One integer can be
+/// written as several texts. If the rows of one of these texts are added, the rows of the integer
+/// change. If the integer also has rows from other texts, the two tables are not neighbours for
+/// integer ids.
 fn individuals(table: &Table) -> Json {
     let unit = table.unit.clone().unwrap_or_default();
     match (unit.id, table.rows) {
@@ -46,10 +47,10 @@ pub(super) fn terms_of(tables: &BTreeMap<String, Table>) -> Result<Terms> {
     Ok(Terms::new().with_unit(Unit::new(metric, 1)?))
 }
 /// If a budget with these terms does not protect the individuals of all private tables, return the
-/// reason. Also return the reason if the metadata declare a table public that the terms list as
-/// private. Terms in the symmetric distance list no tables, so this function cannot notice such a
-/// table. Terms without a unit, and ids without a type, are accepted here, so that a session can
-/// return earlier releases. [`check_unit`] refuses new releases under these terms.
+/// reason. Also return the reason if the metadata declare a table public, but the terms list this
+/// table as private. Terms in the symmetric distance list no tables, so this function cannot notice
+/// such a table. Terms without a unit, and ids without a type, are accepted here, so that a session
+/// can return earlier releases. [`check_unit`] refuses new releases under these terms.
 fn unprotected(terms: &Terms, tables: &BTreeMap<String, Table>) -> Option<String> {
     if terms.size().is_some() || terms.digest().is_some() {
         return Some("it states a size or a digest".into());

@@ -116,8 +116,8 @@ impl<const N: usize> Drop for Slabs<N> {
 mod tests {
     use super::*;
 
-    /// Check that each row is at its position, also at the end of the first slab and at the start
-    /// of the second slab.
+    /// Check that each row is at its position, including the rows at the end of the first slab and
+    /// at the start of the second slab.
     #[test]
     fn rows_are_where_they_were_written() {
         let mut slabs = Slabs::<65>::default();

@@ -175,8 +175,9 @@ pub(crate) fn is_compressed(file: &str) -> bool {
 ///
 /// # Errors
 /// `FailedFunction` when the path does not exist, or when the name of a file does not end in `.csv`
-/// or `.parquet`, as its format requires. A folder also gives this error if the engine would leave
-/// out a file without an error, or would read a file whose name begins with `_` or `.`.
+/// or `.parquet`, as its format requires. A folder also gives this error in two other cases. In the
+/// first case, the engine would silently skip a file whose name does not begin with `_` or `.`. In
+/// the second case, the engine would read a file whose name begins with `_` or `.`.
 pub(super) fn check_files(name: &str, source: &Source) -> Result<()> {
     check_pattern(name, source)?;
     let Some((path, ending)) = local(source) else { return Ok(()) };

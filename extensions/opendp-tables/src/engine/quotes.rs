@@ -98,11 +98,13 @@ enum Place {
     Plain,
     /// Inside a quoted cell.
     Quoted,
-    /// After a quote in a quoted cell. A second quote means that both are one quote of the cell.
+    /// After a quote in a quoted cell. If a second quote follows, the two quotes stand for one
+    /// quote in the cell.
     Closed,
 }
 impl Place {
-    /// Return the place after some bytes, or `None` if a closing quote is not at the end of a cell.
+    /// Return the place after the bytes `bytes`, which begin at this place. Return `None` if a
+    /// closing quote is not at the end of its cell.
     fn after(self, bytes: &[u8]) -> Option<Place> {
         bytes.iter().try_fold(self, |place, byte| match (place, byte) {
             (Place::Quoted, b'"') => Some(Place::Closed),

@@ -26,8 +26,8 @@ struct Cost {
     nodes: usize,
     /// The number of steps in which an engine finds the type of the expression.
     kind: usize,
-    /// The number of steps in which an engine makes the field of the expression: a type with a
-    /// name.
+    /// The number of steps in which an engine makes the field of the expression. A field is a type
+    /// with a name.
     field: usize,
     /// The number of steps in which an engine finds the types of all nodes.
     steps: usize,

@@ -24,7 +24,7 @@ pub struct Explained {
     /// candidates. For any other release, the scale is a number of steps of the released integers.
     pub scale: f64,
     /// The length of one step of the released integers, in the unit of the values. For a quantile,
-    /// the size of the unit of the scores, in ranks.
+    /// this field is the size of one unit of a score, in ranks.
     pub step: f64,
     /// A bound on the error. The bound holds with a probability of at least 95 %. For a quantile,
     /// the bound is in ranks. Compare the distances of the chosen candidate and of the best

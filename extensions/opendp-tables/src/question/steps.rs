@@ -25,9 +25,9 @@ impl Question<'_> {
     /// Run the steps after the release on made-up numbers, before the charge. If they fail on small
     /// numbers and on large numbers, they would probably fail on the released numbers, too.
     ///
-    /// A step such as a CAST of a key can need realistic values. So this function does not make up
-    /// keys that are not public, or quantiles such as MAX. If a query has such a key or a quantile,
-    /// its steps are planned, but not run.
+    /// A step such as a CAST of a key can need realistic values. So this function makes up neither
+    /// keys that are not public nor quantiles (MAX is a quantile, too). If a query has such a key
+    /// or a quantile, its steps are planned, but not run.
     ///
     /// # Errors
     /// `Argument` when the steps fail, or when their result cannot be printed.

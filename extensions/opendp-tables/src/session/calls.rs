@@ -58,8 +58,8 @@ fn function(call: &Function, is_scalar: &dyn Fn(&str) -> bool) -> Result<()> {
     let name = parts.collect::<Vec<_>>().join(".");
     let shown = |part: &str| format!("{part} in `{name}(...)`");
     let instead = "leave it out";
-    // The planner reads the arguments of these functions twice. So the time would double with each
-    // level of nested calls.
+    // The planner reads the arguments of `map` and `make_map` twice. So the time would double with
+    // each level of nested calls.
     let is_map = matches!(name.as_str(), "map" | "make_map");
     without(is_map, "`map`", "use numbers, texts and conditions")?;
     let plain = matches!(parameters, FunctionArguments::None);

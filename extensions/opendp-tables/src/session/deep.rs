@@ -9,7 +9,8 @@ use datafusion::logical_expr::{Expr, LogicalPlan};
 pub(super) const MOST_LEVELS: usize = 200;
 /// The limit on the nodes that an engine adds to an expression when it copies operands.
 const MOST_COPIES: usize = 4000;
-/// The limit on the total number of nodes of all conditions and sort orders after the aggregate.
+/// The limit on the nodes of all conditions and all sort orders together, counted only above the
+/// aggregate.
 const MOST_CONDITIONS: usize = 20_000;
 /// The error for a query that exceeds a limit.
 pub(super) const DEEP: &str = "the query is nested too deeply: use fewer levels of expressions and \

@@ -1,8 +1,8 @@
 //! Bound the size of the plan of a query before the plan is made.
 //!
-//! The planner copies the plan of a query of WITH to each place that names it. If each of `k`
-//! queries reads the query before it twice, the plan has `2^k` copies of the first query. So a
-//! query of 1 KB could fill the memory.
+//! A query of WITH has a name. The planner copies the plan of such a query to each place with this
+//! name. If each of `k` queries reads the query before it twice, the plan has `2^k` copies of the
+//! first query. So a query of 1 KB could fill the memory.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;

@@ -218,7 +218,7 @@ fn the_rest_of_a_query_computes_with_released_values() {
     let answer = ask(&session, sql);
     assert_eq!(answer.table.num_rows(), 1);
     assert_eq!(numbers(&answer.table)[0][1], 8.0);
-    // `values` lists all released values, also values that the table leaves out.
+    // `values` lists all released values, even values that the table leaves out.
     assert_eq!(answer.values.num_rows(), 3);
 }
 /// If a sum, a difference or a product of integers is too large for its type, the engine alone

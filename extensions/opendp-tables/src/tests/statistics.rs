@@ -170,7 +170,7 @@ const CONDITIONS_WITH_NULLS: [&str; 3] = [
     "CASE WHEN {} THEN 'yes' ELSE 'no' END = 'no'",
     "coalesce({}, TRUE)",
 ];
-/// Queries with other parts than a condition on one column, such as joins, unions and groups.
+/// Queries with more than a condition on one column, for example with joins, unions or groups.
 const QUERIES: [&str; 12] = [
     "SELECT SUM(same_float), AVG(same_integer), COUNT(same_boolean), COUNT(same_text) FROM people",
     "SELECT same_boolean, COUNT(*), SUM(floats_float) FROM people GROUP BY same_boolean",
@@ -296,8 +296,8 @@ fn nan_is_null_in_a_column_of_each_type() {
         }
     }
 }
-/// Add one row to a file. Return by how much this changes two counts: the count of the numbers that
-/// are not NaN, and the count of the rows that meet a condition.
+/// Add one row to a file. Return by how much the added row changes two counts: the count of the
+/// numbers that are not NaN, and the count of the rows that meet a condition.
 fn changes(
     engine: impl Fn() -> DataFusion,
     source: impl Fn(&DataFusion, String) -> Source,

@@ -82,9 +82,9 @@ impl Account {
         let inside = (first <= 0.0 || first < epsilon) && epsilon < last;
         inside.then_some(epsilon)
     }
-    /// Enclose delta at an epsilon. Return the bounds only if they are close. Their largest allowed
-    /// distance is the tolerance times the upper bound, plus the bound on the mass with an infinite
-    /// loss.
+    /// Enclose delta at an epsilon. Return the two bounds only if they are close. Their difference
+    /// may be at most the tolerance times the upper bound, plus the bound on the mass with an
+    /// infinite loss.
     fn exact(&self, sum: &Inversion, epsilon: f64) -> Option<Certified> {
         let (lower, upper) = (sum.delta_below(epsilon), sum.delta_above(epsilon));
         (upper - lower <= self.tolerance * upper + sum.infinite)

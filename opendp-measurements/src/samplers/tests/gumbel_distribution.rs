@@ -80,7 +80,7 @@ fn equal_scores_are_chosen_equally_often() {
 fn extreme_scores_and_temperatures_keep_their_ratios() {
     let mut source = Seeded::<64>::new(4);
     for (unit, draws) in [(1e300, 1_000_000), (1e-300, 1_000_000), (2f64.powi(-1070), 1_000_000)] {
-        // These multiples of `unit` are exact floats, also for a subnormal `unit`.
+        // These multiples of `unit` are exact floats, even for a subnormal `unit`.
         let scores = [0.0, unit, -2.0 * unit, 3.0 * unit];
         let counts = choices(&scores, 2.0 * unit, Optimize::Max, draws, &mut source);
         assert!(fit(&counts, &[0.0, 0.5, -1.0, 1.5]) < 1.0, "unit {unit}");

@@ -161,8 +161,8 @@ fn less(settings: &[Setting], factor: f64) -> Result<Vec<Setting>> {
     }
     Ok(less)
 }
-/// Return the shares of releases with the dominating pairs `pairs`, and with the pairs `own` at the
-/// new scales.
+/// Return the share of each release. Discrete Gaussian noise has its pair of `own`, the pairs at
+/// the new scales. All other noise has its pair of `pairs`, with all losses multiplied by `factor`.
 fn shares_of(pairs: &[SharePair], own: &[SharePair], factor: f64) -> Vec<SharePair> {
     let mut shares = Vec::with_capacity(pairs.len());
     for (pair, own) in pairs.iter().zip(own) {

@@ -31,7 +31,7 @@ thread_local! {
     /// The number of calls of `sync_folder` in this thread.
     pub(super) static FOLDER_SYNCS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
-/// A file whose lock this process holds. The lock is released when this value is dropped, also
+/// A file whose lock this process holds. The lock is released when this value is dropped, even
 /// after an error or a panic.
 struct Locked<'a>(&'a mut Disk);
 impl Drop for Locked<'_> {
