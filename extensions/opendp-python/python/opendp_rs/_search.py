@@ -87,13 +87,14 @@ def _quietly(search: Callable[..., Any], predicate: Callable[[Any], bool], *boun
     condition once more, and show the warning if it comes again. Use the found value, or the upper
     bound if no value is found.
     """
-    outside, error = SEARCHES.set(True), None
+    outside, error = SEARCHES.running, None
+    SEARCHES.running = True
     try:
         found = search(predicate, *bounds)
     except OpenDPError as raised:
         found, error = bounds[0][1] if bounds and bounds[0] is not None else 1, raised
     finally:
-        SEARCHES.reset(outside)
+        SEARCHES.running = outside
     _fails(predicate, found[1] if isinstance(found, tuple) else found)
     if error is not None:
         raise error
