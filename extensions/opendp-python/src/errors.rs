@@ -1,5 +1,6 @@
 //! Errors as Python exceptions.
 
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use opendp_core::{Error, Result};
@@ -38,12 +39,42 @@ impl<T> OrRaise<T> for Result<T> {
 
 /// Run a function without the lock of the interpreter. A panic becomes an error. In a forked child
 /// process, the function uses the threads of the child process.
+///
+/// # Errors
+/// `FailedFunction` when [`MAX_NESTED`] calls already run inside each other.
 pub(crate) fn detached<T: Send>(
     py: Python<'_>,
     run: impl FnOnce() -> Result<T> + Send,
 ) -> PyResult<T> {
-    let result = py.detach(|| catch_unwind(AssertUnwindSafe(|| forked::run(run))));
+    let result = py.detach(|| catch_unwind(AssertUnwindSafe(|| forked::run(|| nested(run)))));
     result.unwrap_or_else(|_| Err(panicked())).or_raise(py)
+}
+/// The largest number of calls of the library that run inside each other, such as a question in a
+/// function of a user that answers a question. Each call takes a part of the stack of its thread.
+/// Without a limit, the stack could overflow, which ends the process.
+const MAX_NESTED: usize = 16;
+/// The text of the error of a call that is nested too deeply.
+pub(crate) const TOO_NESTED: &str = "too many calls of this library run inside each other: expected at most 16; a Python function \
+     calls the library, which calls a Python function again, and so on; ask fewer questions inside \
+     of answers";
+thread_local! {
+    /// The number of calls that run inside each other on this thread.
+    static NESTED: Cell<usize> = const { Cell::new(0) };
+}
+fn nested<T>(run: impl FnOnce() -> Result<T>) -> Result<T> {
+    /// Stores the number of outer calls again, even after a panic.
+    struct Outer(usize);
+    impl Drop for Outer {
+        fn drop(&mut self) {
+            NESTED.set(self.0);
+        }
+    }
+    let outer = Outer(NESTED.get());
+    if MAX_NESTED <= outer.0 {
+        return Err(Error::FailedFunction(TOO_NESTED.into()));
+    }
+    NESTED.set(outer.0 + 1);
+    run()
 }
 #[cold]
 fn panicked() -> Error {

@@ -234,7 +234,8 @@ fn ask(py: Python<'_>, inner: &AnyValue, query: &Bound<'_, PyAny>) -> PyResult<A
         ($($k:ident)*) => {$(
             if let Ok(table) = inner.downcast_ref::<Queryable<$k, f64>>() {
                 let expected = || not_a(concat!("key of type ", stringify!($k)));
-                let key = <$k>::from_python(query).ok_or_else(expected).or_raise(py)?;
+                let key = <$k>::from_python(query).and_then(|key| key.ok_or_else(expected));
+                let key = key.or_raise(py)?;
                 let table = table.clone();
                 return detached(py, move || table.ask(&key).map(AnyValue::new));
             }

@@ -8,6 +8,7 @@ use pyo3::types::PyTuple;
 use serde_json::{Value as Json, json};
 
 use super::{Domain, Measure, Metric, PySpace};
+use crate::errors::OrRaise;
 use crate::values;
 
 macro_rules! described {
@@ -58,8 +59,9 @@ described! {
             self.made.records()
         }
         /// Return whether a value is a member of the domain.
-        fn member(&self, value: &Bound<'_, PyAny>) -> bool {
-            values::of_domain(value, &self.made).is_ok_and(|value| self.made.member(&value))
+        fn member(&self, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+            let value = values::converted(value, &self.made).or_raise(value.py())?;
+            Ok(value.is_some_and(|value| self.made.member(&value)))
         }
     }
     Metric {}
