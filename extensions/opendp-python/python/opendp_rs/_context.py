@@ -73,11 +73,13 @@ class Context:
 
         With ``ledger``, the whole budget of the context is charged to the budget with the name
         ``budget`` in the ledger, before the data are read. That budget must state the unit of
-        privacy. The charge is the exact value of the floats in ``privacy_loss``. An ``id`` opens
-        one context: the ledger keeps no answers of contexts, and a part of the budget that is not
-        spent is lost. With ``ledger``, ``domain`` is required. Without ``domain``, an error about
-        the type of the data could reveal a fact about the data before the charge. ``by`` is the
-        name of the person who asks.
+        privacy. The charge is the exact value of the floats in ``privacy_loss``. The float 0.1 is
+        above a tenth, so a budget of 1 pays for nine contexts with ``loss_of(epsilon=0.1)``, and for
+        ten contexts with ``loss_of(epsilon=fractions.Fraction(1, 10))``. An ``id`` opens one
+        context: the ledger keeps no answers of contexts, and a part of the budget that is not spent
+        is lost. With ``ledger``, ``domain`` is required. Without ``domain``, an error about the type
+        of the data could reveal a fact about the data before the charge. ``by`` is the name of the
+        person who asks.
 
         ``margins`` of OpenDP 0.16 are not supported: ``dp.Study`` answers questions about tables.
         """
@@ -280,7 +282,7 @@ class Query:
                 reason = f"`then_{name}` cannot follow a value of type Measurement"
                 raise of("Argument", f"argument `>>`: {reason}; put it before the noise")
             kwargs = self._with_measure(known, args, kwargs)
-            open_at = self._open(name, args, kwargs) if self._make is None else None
+            open_at = self._open(known, args, kwargs) if self._make is None else None
             if open_at is None:
                 return self.__rshift__(then(*args, **kwargs))
             left = self._made
@@ -330,27 +332,21 @@ class Query:
         given = any(kwargs.get(key) is not None for key in ("output_measure", "MO"))
         if args or given or not _registry.takes_space(name):
             return kwargs
-        for parameter in _registry.describe(name)["parameters"]:
-            if parameter["name"] == "output_measure":
-                own = self._context._measure
-                for measure in (without_delta(own), own):
-                    if measure.type in parameter["types"]:
-                        return {**kwargs, "output_measure": measure}
+        parameter = _registry.plan_of(name, True).parameters.get("output_measure")
+        if parameter is not None:
+            own = self._context._measure
+            for measure in (without_delta(own), own):
+                if measure.type in parameter["types"]:
+                    return {**kwargs, "output_measure": measure}
         return kwargs
 
     def _open(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
         """Return the name of the missing parameter of a measurement, if exactly one is missing."""
-        family = _registry.describe(_registry.find(f"then_{name}") or "")
-        if family["kind"] != "measurement":
+        if _registry.KINDS[name] != "measurement":
             return None
-        names = list(_registry.signature(family, True).parameters)
-        missing = [
-            parameter["name"]
-            for parameter in family["parameters"]
-            if parameter["default"] is None
-            and parameter["name"] in names[len(args) :]
-            and kwargs.get(parameter["name"]) is None
-        ]
+        plan = _registry.plan_of(name, True)
+        rest = [known for known in plan.names[len(args) :] if known in plan.required]
+        missing = [known for known in rest if kwargs.get(known) is None]
         return missing[0] if len(missing) == 1 else None
 
     def _candidate(self, d_mid: Any) -> Callable[[Any], Any]:
@@ -412,13 +408,18 @@ class Query:
     def resolve(self, bounds: tuple[Any, Any] | None = None, T: Any = None) -> Any:
         """Make the measurement, without a release.
 
-        ``bounds`` and ``T`` are the range and the type of an open parameter of noise.
+        ``bounds`` and ``T`` are the range and the type of an open parameter of noise. If no
+        parameter is open, each of them is an error.
         """
         context = self._context
         d_mid = context._share(self._d_mid)
         if self._make is not None:
             make = self._candidate(d_mid)
             return make(_solve(make, context._d_in, d_mid, bounds, T))
+        for name, value in (("bounds", bounds), ("T", T)):
+            if value is not None:
+                reason = "no parameter of this query is open, so leave it out"
+                raise of("Argument", f"argument `{name}`: {reason}")
         if not isinstance(self._made, _native.Measurement):
             reason = "expected a measurement; append noise, such as `.laplace()`"
             raise of("Argument", f"argument `query`: {reason}")

@@ -77,7 +77,7 @@ def _spaces(family: dict[str, Any]) -> list[str]:
 
 def takes_space(name: str) -> bool:
     """Return whether a constructor takes an input space, which the left operand of ``>>`` gives."""
-    return "input" in _spaces(describe(name))
+    return "input" in plan_of(name, False).spaces
 
 
 def signature(family: dict[str, Any], partial: bool = False) -> inspect.Signature:
@@ -197,6 +197,12 @@ class _Plan:
         }
         own = {name for name in self.parameters if not (partial and name == "input")}
         self.required = [name for name in self.parameters if name in own - self.optional]
+        # The arguments for which None is a value, such as a null.
+        self.nullable = {
+            name
+            for name, of_it in self.parameters.items()
+            if any(type.startswith(("Option<", "AnyValue")) for type in of_it["types"])
+        }
         self.known = {*self.names, *own, *self.generics}
         if any(of_it["types"][0] == "AnyFunction" for of_it in self.parameters.values()):
             self.known.add("TO")
@@ -210,7 +216,8 @@ _PARTS = (_native.Domain, _native.Metric)
 _PLANS: dict[tuple[str, bool], _Plan] = {}
 
 
-def _plan(name: str, partial: bool) -> _Plan:
+def plan_of(name: str, partial: bool) -> _Plan:
+    """Return the plan for calls of a constructor."""
     key = (name, partial)
     if key not in _PLANS:
         _PLANS[key] = _Plan(describe(name), partial)
@@ -221,7 +228,7 @@ def _gather(
     constructor: str, args: tuple[Any, ...], kwargs: dict[str, Any], partial: bool
 ) -> dict[str, Any]:
     """Assign the arguments of a call to the names of the registered parameters."""
-    plan = _plan(constructor, partial)
+    plan = plan_of(constructor, partial)
     if len(args) > len(plan.names):
         found = f"too many arguments: expected at most {len(plan.names)}, found {len(args)}"
         raise of("Argument", f"argument `{plan.name}`: {found}")
@@ -236,6 +243,10 @@ def _gather(
         domain, metric = given.pop(f"{name}_domain", None), given.pop(f"{name}_metric", None)
         if domain is None and metric is None:
             continue
+        if given.get(name) is not None:
+            other = f"{name}_domain" if domain is not None else f"{name}_metric"
+            found = f"expected either `{name}`, or `{name}_domain` and `{name}_metric`"
+            raise of("Argument", f"argument `{name}`: {found}, found `{name}` and `{other}`")
         space = as_space((domain, metric) if metric is not None else domain)
         if space is None:
             if isinstance(domain, _native.Domain) and metric is None:
@@ -252,7 +263,7 @@ def _gather(
         if name in plan.spaces and name not in given:
             reason = f"missing, expected a domain, and then a metric as `{name}_metric`"
             raise of("Argument", f"argument `{name}_domain`: {reason}{_in_chain(plan, name)}")
-        if plan.partial and name not in given:
+        if plan.partial and given.get(name) is None and name not in plan.nullable:
             example = f"`{_then(plan.name)}({name}=...)`"
             form = _form(plan.parameters[name]["types"])
             raise of("Argument", f"argument `{name}`: missing{form}; write {example}")
@@ -384,6 +395,20 @@ def _make(name: str, given: dict[str, Any]) -> Any:
 # What the help in Python says in addition, before the section `Arguments`. The documentation of the
 # registry describes the constructor in Rust.
 _IN_PYTHON = {
+    "bitvector_domain": """# In Python
+A vector of bits is a text such as `"0011"` or a list of booleans. If `size` is stated, it can also
+be a list of the integers 0 and 1, or packed bits: bytes, or an array of numpy with the type `uint8`.
+The first bit of packed bits is the lowest bit of the first byte, as in
+`numpy.packbits(bits, bitorder="little")`. Without `bitorder`, `numpy.packbits` packs in the other
+order, and such bytes are another vector. Unpack them: `numpy.unpackbits(packed, count=size)` is an
+array of the integers 0 and 1.
+
+""",
+    "make_randomized_response_bitvec": """# In Python
+The release is a list of booleans, for every form of the data.
+`dp.m.debias_randomized_response_bitvec(answers, f)` takes a list of such releases.
+
+""",
     "new_queryable": """# In Python
 The function `transition(state, question)` takes two arguments, and returns a pair of the next state
 and the answer. Call the result of `new_queryable` with the first state, and not with a question.

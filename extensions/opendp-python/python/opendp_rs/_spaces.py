@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import math
+
 from . import _native
 from ._errors import OpenDPError, of
 from ._types import is_changed, type_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # Importing `typing` takes longer than importing the library.
+    from decimal import Decimal
+    from fractions import Fraction
     from typing import Any
+
+    Amount = float | Fraction | Decimal
 
 _make = _native.make
 
@@ -267,22 +273,26 @@ def unit_of(
 
 
 def loss_of(
-    epsilon: float | None = None, delta: float | None = None, rho: float | None = None
+    epsilon: Amount | None = None, delta: Amount | None = None, rho: Amount | None = None
 ) -> tuple[Any, Any]:
     """Describe a budget: a measure, and the largest loss in this measure.
 
     An infinite loss gives no protection, and a delta of at least 1 gives none either. So both are
     errors.
+
+    The loss is a float. The float 0.1 is slightly above a tenth. A ``fractions.Fraction`` or a
+    ``decimal.Decimal``, such as ``Fraction(1, 10)``, is rounded down to a float. So the budget never
+    exceeds the stated number, and a ledger with epsilon 1 pays for ten such budgets.
     """
     if (epsilon is None) == (rho is None):
         found = "neither" if epsilon is None else "both"
         raise of("Argument", f"argument `epsilon`: expected either epsilon or rho, found {found}")
     name = "max_divergence" if rho is None else "zero_concentrated_divergence"
     measure = _make(name, {})
-    loss = _number("epsilon", epsilon) if rho is None else _number("rho", rho)
+    loss = _amount("epsilon", epsilon) if rho is None else _amount("rho", rho)
     if delta is None:
         return measure, loss
-    pair = loss, _number("delta", delta)
+    pair = loss, _amount("delta", delta)
     _check_delta("delta", pair[1])
     return _make("approximate", {"measure": measure}), pair
 
@@ -346,6 +356,28 @@ def _check_delta(name: str, delta: float) -> None:
     if delta >= 1:
         reason = f"expected a delta below 1, found {delta!r}; a delta of 1 gives no protection"
         raise of("Argument", f"argument `{name}`: {reason}")
+
+
+def _amount(name: str, value: Any) -> Any:
+    """Return a part of a budget. A fraction or a decimal number is rounded down to a float.
+
+    A filter reads a float as the larger of two numbers: the float, and the shortest decimal number
+    that stands for it. So neither of them may exceed the stated number.
+    """
+    if isinstance(value, (int, float, str)):
+        return _number(name, value)
+    from decimal import Decimal
+    from fractions import Fraction
+
+    if not isinstance(value, (Fraction, Decimal)):
+        return _number(name, value)
+    try:
+        stated, near = Fraction(value), float(value)
+    except (ValueError, OverflowError):  # A decimal number can be NaN or infinite.
+        raise of("Argument", f"argument `{name}`: expected a finite number of at least 0") from None
+    while near > 0 and max(Fraction(near), Fraction(repr(near))) > stated:
+        near = math.nextafter(near, 0.0)
+    return _number(name, near)
 
 
 def _number(name: str, value: Any) -> Any:

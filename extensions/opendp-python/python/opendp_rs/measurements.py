@@ -19,8 +19,8 @@ __getattr__, _names = module(in_measurements, "`dp.m`")
 def debias_randomized_response_bitvec(answers: Sequence[Any], f: float) -> list[float]:
     """Estimate the number of ones at each place of bit vectors.
 
-    Each answer is a release of ``make_randomized_response_bitvec``: a text of the digits 0 and 1,
-    or a list of booleans. All answers have the same length. ``f`` is the argument of the
+    Each answer is a release of ``make_randomized_response_bitvec``: a list of booleans, or a text
+    of the digits 0 and 1. All answers have the same length. ``f`` is the argument of the
     measurement: with probability ``f``, a bit is replaced by a fair coin. The estimate for a place
     with ``Y`` ones in ``n`` answers is ``(Y - n f / 2) / (1 - f)``, which is correct on average.
     """
