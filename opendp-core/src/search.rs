@@ -75,6 +75,8 @@ macro_rules! floats {
                 Self::above().into_iter().map(|x| -x).collect()
             }
             fn between(low: Self, high: Self) -> Self {
+                // The average of a finite and an infinite bound is infinite.
+                let (low, high) = (low.clamp($t::MIN, $t::MAX), high.clamp($t::MIN, $t::MAX));
                 if (low < 0.0) == (high < 0.0) { low + (high - low) / 2.0 } else { low / 2.0 + high / 2.0 }
             }
             fn search(
@@ -300,6 +302,12 @@ mod tests {
         };
         assert_eq!(binary_search(narrow, None).unwrap(), 2_000_000_000);
         assert_eq!(binary_search(|x: i32| Ok(x >= 5), Some((100, 0))).unwrap(), 5);
+        let (all, infinite) = (Some((f64::NEG_INFINITY, f64::INFINITY)), f64::INFINITY);
+        assert_eq!(binary_search(|x: f64| Ok(x >= 5.0), all).unwrap(), 5.0);
+        assert_eq!(binary_search(|x: f64| Ok(x <= -5.0), all).unwrap(), -5.0);
+        assert_eq!(binary_search(|x: f64| Ok(x == infinite), all).unwrap(), infinite);
+        let largest = binary_search(|x: f32| Ok(x >= f32::MAX), Some((0.0, f32::INFINITY)));
+        assert_eq!(largest.unwrap(), f32::MAX);
     }
     #[test]
     fn an_error_is_no_answer() {
