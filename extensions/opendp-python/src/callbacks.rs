@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyTuple};
 use serde_json::{Value as Json, json};
 
-use crate::errors::{OrRaise, TOO_NESTED};
+use crate::errors::{self, OrRaise, TOO_NESTED};
 use crate::extrinsic::Extrinsic;
 use crate::json;
 use crate::objects::{Domain as PyDomain, Function as PyFunction, Measure, Metric, call_of, known};
@@ -32,7 +32,13 @@ impl Callable {
             let answer = argument(py).and_then(|argument| self.0.bind(py).call1((argument,)));
             match answer {
                 Ok(answer) => read(&answer),
-                Err(error) => Err(raised(py, &error)),
+                Err(error) => {
+                    let error = raised(py, &error);
+                    if is_stop(&error) {
+                        errors::keep_stop(error.clone());
+                    }
+                    Err(error)
+                }
             }
         })
     }
@@ -142,7 +148,11 @@ impl Callback {
         match self.output.clone() {
             Output::Metric(metric) => {
                 Arg::value(StabilityMap::<AnyMetric, AnyMetric>::new(move |d_in| {
-                    function.distance(d_in, |d_out| metric.decode(&json::from_python(d_out)?))
+                    function.distance(d_in, |d_out| {
+                        let json = json::distance_from_python(d_out, "d_out")?;
+                        let located = |error| json::infinite(error, &json, "d_out");
+                        metric.decode(&json).map_err(located)
+                    })
                 }))
             }
             Output::Measure(measure) => {

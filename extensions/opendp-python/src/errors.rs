@@ -1,6 +1,6 @@
 //! Errors as Python exceptions.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use opendp_core::{Error, Result};
@@ -37,6 +37,21 @@ impl<T> OrRaise<T> for Result<T> {
     }
 }
 
+/// Write the advice of an error in the syntax of Python.
+pub(crate) fn in_python<T>(py: Python<'_>, result: PyResult<T>) -> PyResult<T> {
+    result.map_err(|error| {
+        let module = py.import("opendp_rs._errors");
+        let known = module.and_then(|module| {
+            let class = module.getattr("OpenDPError")?;
+            if error.is_instance(py, &class) {
+                module.call_method1("in_python", (error.value(py),))?;
+            }
+            Ok(())
+        });
+        known.err().unwrap_or(error)
+    })
+}
+
 /// Run a function without the lock of the interpreter. A panic becomes an error. In a forked child
 /// process, the function uses the threads of the child process.
 ///
@@ -60,6 +75,14 @@ pub(crate) const TOO_NESTED: &str = "too many calls of this library run inside e
 thread_local! {
     /// The number of calls that run inside each other on this thread.
     static NESTED: Cell<usize> = const { Cell::new(0) };
+    /// The error of a function of a user that asked the program to stop during the current call.
+    static STOP: RefCell<Option<Error>> = const { RefCell::new(None) };
+}
+/// Keep the error of a function of a user that asked the program to stop. The current call returns
+/// this error, even if the library leaves the error out. For example, a value is not a member of a
+/// domain if the membership function of a user fails.
+pub(crate) fn keep_stop(error: Error) {
+    STOP.set(Some(error));
 }
 fn nested<T>(run: impl FnOnce() -> Result<T>) -> Result<T> {
     /// Stores the number of outer calls again, even after a panic.
@@ -74,7 +97,11 @@ fn nested<T>(run: impl FnOnce() -> Result<T>) -> Result<T> {
         return Err(Error::FailedFunction(TOO_NESTED.into()));
     }
     NESTED.set(outer.0 + 1);
-    run()
+    if outer.0 == 0 {
+        STOP.set(None);
+    }
+    let result = run();
+    STOP.take().map_or(result, Err)
 }
 #[cold]
 fn panicked() -> Error {

@@ -13,7 +13,7 @@ use opendp_core::{
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
-use crate::errors::{OrRaise, detached};
+use crate::errors::{OrRaise, detached, in_python};
 use crate::forked::Opened;
 use crate::objects::{Measurement, Transformation as PyTransformation};
 use crate::values::{self, Cell};
@@ -70,7 +70,8 @@ impl OdometerQueryable {
             let question = counted(&question.made, &self.charged);
             let session = bound(self.session.clone(), &self.handle);
             detached(py, move || session.ask_erased(&question))
-        })?;
+        });
+        let answer = in_python(py, answer)?;
         question.output(py, &answer)
     }
     /// Ask a question of the mechanism.
@@ -120,7 +121,7 @@ impl OdometerQueryable {
         let space = arguments::space(space).map_err(located).or_raise(py)?;
         let space =
             Space::<AnyDomain, AnyMetric>::from_arg(&space).map_err(located).or_raise(py)?;
-        check_space(&self.session, &space).or_raise(py)?;
+        in_python(py, check_space(&self.session, &space).or_raise(py))?;
         let (session, handle) = (self.session.clone(), self.handle.clone());
         let (charged, opened) = (self.charged.clone(), self.opened.clone());
         let metric = Some(space.metric().clone());

@@ -29,7 +29,7 @@ pub(crate) fn from_python(value: &Bound<'_, PyAny>) -> Result<Json> {
 /// `InvalidDistance` when the distance is NaN. In JSON, NaN is a text, and the error about a text
 /// would be misleading. Further errors are the errors of [`from_python`].
 pub(crate) fn distance_from_python(value: &Bound<'_, PyAny>, name: &str) -> Result<Json> {
-    let json = from_python(value)?;
+    let json = from_python(value).map_err(|error| error.at(name))?;
     if json == "NaN" && !value.is_instance_of::<PyString>() {
         let reason = format!("{name}: expected a number of at least 0, found NaN");
         return Err(Error::InvalidDistance(reason));
@@ -81,6 +81,10 @@ fn convert(value: &Bound<'_, PyAny>, depth: usize) -> Result<Json> {
     // Convert arrays and scalars of numpy, columns, and other iterables.
     for method in ["tolist", "to_list", "to_pylist"] {
         if let Some(list) = unless_stopped(value.py(), value.call_method0(method))? {
+            // A scalar of numpy without a number of Python, such as a `longdouble`, returns itself.
+            if list.get_type().is(value.get_type()) {
+                return Err(unknown(value));
+            }
             return convert(&list, depth + 1);
         }
     }

@@ -277,9 +277,13 @@ pub(crate) fn of_type(value: &Bound<'_, PyAny>, type_name: &TypeName) -> Result<
         return Ok(AnyValue::new((part(a, first)?, part(b, second)?)));
     }
     let codecs = CODECS.get(&type_name.to_string()).ok_or_else(|| unreadable(type_name))?;
-    let rows = if type_name.head() == "Vec" { LIST_OF_SET } else { "" };
-    (codecs.from)(value)?
-        .ok_or_else(|| Error::FailedCast(format!("expected a value of type {type_name}{rows}")))
+    (codecs.from)(value)?.ok_or_else(|| {
+        Error::FailedCast(match type_name.head() {
+            "" if type_name.args().iter().all(is_object) => "expected a pair".into(),
+            "Vec" => format!("expected a value of type {type_name}{LIST_OF_SET}"),
+            _ => format!("expected a value of type {type_name}"),
+        })
+    })
 }
 /// Check that Python values can be converted to a type.
 ///

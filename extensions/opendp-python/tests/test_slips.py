@@ -3,6 +3,7 @@
 import asyncio
 import copy
 import pickle
+import re
 import subprocess
 import sys
 from decimal import Decimal
@@ -246,3 +247,107 @@ def test_a_task_that_was_started_in_a_search_warns(recwarn):
 
     asyncio.run(search())
     assert ["d_in" in str(warning.message) for warning in recwarn.list] == [True]
+
+
+def test_the_steps_of_a_query_are_listed():
+    names = dir(context(split_evenly_over=1).query())
+    assert {"clamp", "count", "laplace", "release", "compositor"} <= set(names)
+    assert not any(name.startswith(("then_", "make_")) for name in names)
+
+
+WRONG = {
+    "dp.domain_of('Vec<')": "cannot read type `Vec<`",
+    "dp.domain_of('Vec<' * 2000 + 'i32' + '>' * 2000)": "cannot read type",
+    "dp.domain_of(NESTED, infer=True)": "lists inside of lists",
+    "dp.describe(None)": "`name`: expected a name",
+    "dp.deserialize(5)": "`dp_json`: expected the text of a document, found a value of type int",
+    "dp.deserialize(b'\\xff')": "`dp_json`: the bytes are not UTF-8",
+    "dp.new_privacy_profile(5)": "`curve`: expected a function, found a value of type int",
+    "dp.binary_search(lambda x: x > 5, (0, 10**30))": "`bounds`: expected whole numbers",
+    "dp.binary_search(lambda x: x > 5, (0.5, 9.5), T=int)": "`bounds`: expected whole numbers",
+    "dp.binary_search(lambda x: x > 5, (float('nan'), 1.0))": "`bounds`: expected a pair of two num",
+    "dp.binary_search(lambda x: x > 5, 'ab')": "`bounds`: expected a pair of two numbers",
+    "dp.binary_search(lambda x: x > 5, (1, 2, 3))": "`bounds`: expected a pair of two numbers",
+    "dp.binary_search_param(lambda scale: 5, 1, 1.0)": "`make_chain`: .* found a value of type int",
+    "dp.binary_search_param(dp.m.then_laplace, 1, 1.0)": "begin the chain with its space",
+    "context(split_evenly_over=10**9)": "`split_evenly_over`: .* at most 1000000",
+    "context(domain='int')": "`domain`: expected a domain, .* found a value of type str",
+    "context()(context().query(epsilon=0.5).count().laplace())": "write `query.release",
+    "dp.t.make_clamp(*SPACE, bounds=(float('nan'), 1))": "`bounds`: .* found NaN$",
+    "dp.t.make_clamp(*SPACE, bounds=(0, float('inf')))": "`bounds`: .* found an infinite number$",
+    "COUNT.map(Fraction(1))": "d_in: .* found a value of the Python type Fraction",
+    "dp.new_queryable(lambda state, question: 5)(1)(2)": "expected a pair$",
+    "dp.c.make_fully_adaptive_composition(*SPACE, dp.max_divergence())([1])(TEXTS)": "atom_domain(T",
+}
+NESTED = []
+NESTED.append(NESTED)
+TEXTS = dp.space_of(list[str]) >> dp.t.then_count() >> dp.m.then_laplace(1.0)
+
+
+@pytest.mark.parametrize("call", WRONG)
+def test_a_wrong_argument_is_named(call):
+    with pytest.raises(dp.OpenDPError) as caught:
+        eval(call, globals())
+    found = caught.value.message
+    wanted = WRONG[call].replace("(T", r"\(T")
+    assert re.search(wanted, found) and "{" not in found and len(found) < 500, found
+
+
+def test_an_infinite_bound_of_a_search_is_no_result():
+    bounds = float("-inf"), float("inf")
+    assert dp.binary_search(lambda x: x >= 5.0, bounds) == 5.0
+    assert dp.binary_search(lambda x: x <= -5.0, bounds) == -5.0
+
+
+def test_measurements_can_be_given_by_an_iterator():
+    noisy = COUNT >> dp.m.then_laplace(1.0)
+    assert dp.c.make_composition(noisy for _ in range(3)).map(1) == 3.0
+
+
+def test_a_class_is_a_function():
+    own = dp.m.make_user_measurement(*SPACE, dp.max_divergence(), tuple, lambda d_in: 9.0 * d_in)
+    assert own([1, 2]) == (1, 2)
+
+
+def test_equal_spaces_have_equal_hashes():
+    assert len({dp.space_of(list[int]), dp.space_of(list[int]), dp.space_of(float)}) == 2
+
+
+def test_a_dictionary_that_changes_while_it_is_read_is_no_panic():
+    class Grows:
+        def tolist(self):
+            table[len(table)] = 0
+            return 1
+
+    table = {"a": Grows(), "b": Grows()}
+    assert MAP.member(table) in (True, False)
+
+
+def test_an_interrupt_in_a_membership_function_stops_the_program():
+    def interrupted(value):
+        raise KeyboardInterrupt
+
+    domain = dp.user_domain("x", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        domain.member(1)
+    assert COUNT([1]) == 1
+
+
+def test_a_study_is_shown_and_not_copied():
+    context = {"unit": {"person": 1}, "budget": {"epsilon": 1}, "columns": {"x": {"T": "bool"}}}
+    context["columns"]["x"]["missing"] = False
+    study = dp.Study({"context": context, "questions": [{"count": {}}]})
+    assert repr(study) == "Study(columns 'x'; budget 1.0 in max_divergence())"
+    assert copy.copy(study) is study
+    for copied in (copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="a copy could spend the same budget again"):
+            copied(study)
+    outcome = study.ask({"x": [True] * 9})
+    outcome.to_dict()["answers"].clear()
+    assert len(outcome.rows()) == 1
+
+
+def test_many_equal_parts_meet_the_budget():
+    ours = context(split_evenly_over=700)
+    shares = ours.remaining_privacy_loss()
+    assert sum(map(Fraction, shares)) <= 1 and shares[0] == pytest.approx(1 / 700, rel=1e-14)

@@ -7,17 +7,19 @@ from ._cautions import warn
 from ._columns import LAZY, is_lazy
 from ._errors import OpenDPError, in_python, of
 from ._ledger import place_of
+from ._losses import check_loss, loss_of
 from ._measures import below, budget_in, cast, without_delta
 from ._partial import chain
 from ._search import binary_search_param
 from ._shares import account
-from ._spaces import check_loss, domain_of, domains_of_data, loss_of
+from ._spaces import domain_of, domains_of_data
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # Importing `typing` takes longer than importing the library.
     from typing import Any, Callable, Sequence
 
     from ._ledger import Ledger
+    from ._losses import Amount
 
 _make = _native.make
 
@@ -105,11 +107,19 @@ class Context:
             place[0].charge(place[1], made, d_in)
         return Context(made(data), space, d_in, measure, d_mids, start)
 
-    def query(self, **loss: Any) -> Query:
+    def query(
+        self,
+        *,
+        epsilon: Amount | None = None,
+        delta: Amount | None = None,
+        rho: Amount | None = None,
+    ) -> Query:
         """Begin the next query on the whole data set.
 
-        State the share of the query, unless all shares are fixed.
+        State the share of the query as in ``loss_of``, unless all shares are fixed.
         """
+        stated = {"epsilon": epsilon, "delta": delta, "rho": rho}
+        loss = {name: value for name, value in stated.items() if value is not None}
         if self._d_mids is None:
             d_mid = None
             if loss:
@@ -131,6 +141,9 @@ class Context:
 
     def __call__(self, query: Any) -> Any:
         """Charge the loss of a measurement to the budget, and return its release."""
+        if isinstance(query, Query):
+            reason = "expected a measurement, found a query; write `query.release()`"
+            raise of("Argument", f"argument `query`: {reason}")
         try:
             return self._session(query)
         except OpenDPError as error:
@@ -213,6 +226,10 @@ def _space(domain: Any, metric: Any) -> Any:
     of this type. No function takes a space of single values with the discrete distance. But
     ``make_randomized_response`` makes a measurement with such an input space, so use this space.
     """
+    if not isinstance(domain, _native.Domain):
+        example = "`dp.vector_domain(dp.atom_domain(T=float))`"
+        found = f"expected a domain, such as {example}, found a value of type {type(domain).__name__}"
+        raise of("Argument", f"argument `domain`: {found}")
     if metric.type == "DiscreteDistance" and domain.type.startswith("AtomDomain<"):
         T = domain.carrier_type
         categories = {"String": ["0", "1"], "bool": [False, True]}.get(T, [0, 1])
@@ -267,6 +284,11 @@ class Query:
     def __repr__(self) -> str:
         share = "" if self._d_mid is None else f"; share {self._d_mid}"
         return f"Query({self._shown or self._made}{share}; not released)"
+
+    def __dir__(self) -> list[str]:
+        steps = _registry.attributes(lambda _: True)
+        then = [name.removeprefix("then_") for name in steps if name.startswith("then_")]
+        return sorted({*super().__dir__(), *then})
 
     def __getattr__(self, name: str) -> Callable[..., Query]:
         if name.startswith("_"):

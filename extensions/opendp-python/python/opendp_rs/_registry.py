@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 from . import _native
 from ._errors import OpenDPError, in_python, of
+from ._losses import check_loss, plain_loss
 from ._partial import Partial, as_space
-from ._spaces import check_loss, plain_loss
 from ._types import default_types, float_types, inferring, is_type, type_name
 
 TYPE_CHECKING = False
@@ -144,9 +146,14 @@ def _place(family: dict[str, Any], generic: str) -> int:
     return int("input" in _spaces(family) and generic in _DETERMINED)
 
 
+def _takes_function(parameter: dict[str, Any] | None) -> bool:
+    starts = ("AnyFunction", "StabilityMap", "PrivacyMap")
+    return parameter is not None and parameter["types"][0].startswith(starts)
+
+
 def _argument(parameter: dict[str, Any] | None, value: Any, given: dict[str, Any]) -> Any:
     """Convert an argument if it is a Python type, a Python function, or a pair that is a space."""
-    if is_type(value):
+    if is_type(value) and not _takes_function(parameter):
         return type_name(value)
     if isinstance(value, (list, tuple)) and any(is_type(item) for item in value):
         return [type_name(item) for item in value]
@@ -273,10 +280,16 @@ def _gather(
     for name, value in given.items():
         if value is None and name in plan.optional:
             continue
+        parameter = plan.parameters.get(name)
+        if parameter is not None and parameter["types"] == ["Vec<AnyMeasurement>"]:
+            value = _list_of_objects(name, value)
         converted[name] = value
     for name, value in converted.items():
         _check(name, plan.parameters.get(name), value)
-    first = {name: _argument(None, value, {}) for name, value in converted.items()}
+    first = {
+        name: value if _takes_function(plan.parameters.get(name)) else _argument(None, value, {})
+        for name, value in converted.items()
+    }
     result = {
         name: _argument(plan.parameters.get(name), value, first) for name, value in first.items()
     }
@@ -352,9 +365,18 @@ def _check(name: str, parameter: dict[str, Any] | None, value: Any) -> None:
     if types == ["Vec<AnyMeasurement>"] and isinstance(value, (list, tuple)):
         for i, item in enumerate(value):
             _check_measurement(f"{name}[{i}]", item)
-    function = types and types[0].startswith(("AnyFunction", "StabilityMap", "PrivacyMap"))
-    if function and not callable(value) and type(value).__module__ != "opendp_rs":
+    if _takes_function(parameter) and not callable(value) and type(value).__module__ != "opendp_rs":
         raise of("Argument", f"argument `{name}`: expected a function, found {_kind(value)}")
+
+
+def _list_of_objects(name: str, value: Any) -> Any:
+    """Return a list of the objects in an iterable. Any other value is returned unchanged."""
+    if isinstance(value, (str, bytes, dict)) or not hasattr(value, "__iter__"):
+        return value
+    try:
+        return list(value)
+    except Exception:
+        raise of("Argument", f"argument `{name}`: its items cannot be read") from None
 
 
 def _check_measurement(name: str, value: Any) -> None:
@@ -388,8 +410,21 @@ def _make(name: str, given: dict[str, Any]) -> Any:
     try:
         return _native.make(name, given)
     except OpenDPError as error:
-        in_python(error)
+        _without_text(in_python(error), given)
         raise
+
+
+def _without_text(error: OpenDPError, given: dict[str, Any]) -> None:
+    """Name NaN and infinities in an error. The library reads them as texts."""
+    start, found, _ = error.message.partition("found a string; write numbers without quotes")
+    name = start.partition("argument `")[2].partition("`")[0]
+    value = given.get(name)
+    items = value if isinstance(value, (list, tuple)) else [value]
+    floats = [item for item in items if isinstance(item, float) and not math.isfinite(item)]
+    if found and floats:
+        kind = "an infinite number" if floats[0] == floats[0] else "NaN"
+        error.message = f"{start}found {kind}"
+        error.args = (error.message,)
 
 
 # What the help in Python says in addition, before the section `Arguments`. The documentation of the

@@ -8,7 +8,7 @@ use pyo3::types::PyTuple;
 use serde_json::{Value as Json, json};
 
 use super::{Domain, Measure, Metric, PySpace};
-use crate::errors::OrRaise;
+use crate::errors::{OrRaise, detached};
 use crate::values;
 
 macro_rules! described {
@@ -60,8 +60,9 @@ described! {
         }
         /// Return whether a value is a member of the domain.
         fn member(&self, value: &Bound<'_, PyAny>) -> PyResult<bool> {
-            let value = values::converted(value, &self.made).or_raise(value.py())?;
-            Ok(value.is_some_and(|value| self.made.member(&value)))
+            let py = value.py();
+            let value = values::converted(value, &self.made).or_raise(py)?;
+            detached(py, || Ok(value.is_some_and(|value| self.made.member(&value))))
         }
     }
     Metric {}
@@ -102,6 +103,9 @@ impl PySpace {
         let Ok(other) = other.cast::<PySpace>() else { return Ok(false) };
         let ((a, b), (c, d)) = (self.parts(py)?, other.get().parts(py)?);
         Ok(a.get().made == c.get().made && b.get().made == d.get().made)
+    }
+    fn __hash__(&self, py: Python<'_>) -> PyResult<isize> {
+        self.pair(py)?.hash()
     }
 }
 impl PySpace {
