@@ -362,6 +362,9 @@ def _check(name: str, parameter: dict[str, Any] | None, value: Any) -> None:
         raise of("Argument", f"argument `{name}`: {found}")
     if types == ["AnyMeasurement"]:
         _check_measurement(name, value)
+    start, end = "Measurement<AnyDomain, AnyMetric, ", ", AnyValue>"
+    if types and all(kind.startswith(start) and kind.endswith(end) for kind in types):
+        _check_measure(name, [kind[len(start) : -len(end)] for kind in types], value)
     if types == ["Vec<AnyMeasurement>"] and isinstance(value, (list, tuple)):
         for i, item in enumerate(value):
             _check_measurement(f"{name}[{i}]", item)
@@ -377,6 +380,20 @@ def _list_of_objects(name: str, value: Any) -> Any:
         return list(value)
     except Exception:
         raise of("Argument", f"argument `{name}`: its items cannot be read") from None
+
+
+def _check_measure(name: str, known: list[str], value: Any) -> None:
+    """Refuse a measurement whose loss is in another measure than the known ones."""
+    _check_measurement(name, value)
+    found = _kind(value)
+    if isinstance(value, _native.Measurement):
+        measure = value.output_measure.type
+        if measure in known:
+            return
+        found = f"one in `{measure}`"
+    listed = ", ".join(f"`{measure}`" for measure in known)
+    reason = f"expected a measurement whose loss is in one of {listed}, found {found}"
+    raise of("Argument", f"argument `{name}`: {reason}")
 
 
 def _check_measurement(name: str, value: Any) -> None:
