@@ -1,6 +1,6 @@
 //! Errors as Python exceptions.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use opendp_core::{Error, Result};
@@ -76,7 +76,7 @@ thread_local! {
     /// The number of calls that run inside each other on this thread.
     static NESTED: Cell<usize> = const { Cell::new(0) };
     /// The error of a function of a user that asked the program to stop during the current call.
-    static STOP: RefCell<Option<Error>> = const { RefCell::new(None) };
+    static STOP: Cell<Option<Error>> = const { Cell::new(None) };
 }
 /// Keep the error of a function of a user that asked the program to stop. The current call returns
 /// this error, even if the library leaves the error out. For example, a value is not a member of a
