@@ -75,9 +75,14 @@ macro_rules! floats {
                 Self::above().into_iter().map(|x| -x).collect()
             }
             fn between(low: Self, high: Self) -> Self {
-                // The average of a finite and an infinite bound is infinite.
-                let (low, high) = (low.clamp($t::MIN, $t::MAX), high.clamp($t::MIN, $t::MAX));
-                if (low < 0.0) == (high < 0.0) { low + (high - low) / 2.0 } else { low / 2.0 + high / 2.0 }
+                // The average of a finite and an infinite number is infinite.
+                let (first, last) = (low.clamp($t::MIN, $t::MAX), high.clamp($t::MIN, $t::MAX));
+                let middle = match (first < 0.0) == (last < 0.0) {
+                    true => first + (last - first) / 2.0,
+                    false => first / 2.0 + last / 2.0,
+                };
+                let inside = |x: Self| low < x && x < high;
+                if inside(middle) { middle } else if inside(last) { last } else { first }
             }
             fn search(
                 answer: &mut dyn FnMut(Self) -> Option<bool>,

@@ -307,6 +307,22 @@ def test_measurements_can_be_given_by_an_iterator():
     assert dp.c.make_composition(noisy for _ in range(3)).map(1) == 3.0
 
 
+def test_a_step_keeps_the_arguments_that_it_got():
+    counts = dp.t.then_count_by_categories(iter([1, 2]))
+    for _ in range(2):
+        assert (SPACE >> counts)([1, 2, 2, 5]) == [1, 2, 1]
+    numpy = pytest.importorskip("numpy")
+    for listed in ([1, 2], numpy.array([1, 2])):
+        counts = dp.t.then_count_by_categories(listed)
+        listed[0] = 7
+        assert (SPACE >> counts)([1, 2, 2, 5]) == [1, 2, 1]
+    with pytest.raises(dp.ArgumentError, match="nested more than 64 levels deep"):
+        SPACE >> dp.t.then_count_by_categories(NESTED)
+    quantile = {"candidates": iter([1, 2, 3]), "alpha": 0.5}
+    query = context(split_evenly_over=1).query().private_quantile(**quantile)
+    assert query.param() > 0 and query.release() in (1, 2, 3)
+
+
 def test_a_class_is_a_function():
     own = dp.m.make_user_measurement(*SPACE, dp.max_divergence(), tuple, lambda d_in: 9.0 * d_in)
     assert own([1, 2]) == (1, 2)

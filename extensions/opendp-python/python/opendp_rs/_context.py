@@ -300,6 +300,7 @@ class Query:
 
         def append(*args: Any, **kwargs: Any) -> Query:
             known = _registry.find(f"then_{name}") or ""
+            args, kwargs = _registry.kept(args, kwargs)
             if self._make is not None and _registry.takes_space(known):
                 reason = f"`then_{name}` cannot follow a value of type Measurement"
                 raise of("Argument", f"argument `>>`: {reason}; put it before the noise")

@@ -499,11 +499,36 @@ def function(attribute: str, prefix: str = "") -> Any:
         return _document(make, attribute, name, False)
 
     def then(*args: Any, **kwargs: Any) -> Partial:
-        given = _gather(name, args, kwargs, True)
+        given = _gather(name, *kept(args, kwargs), True)
         make = lambda space: _make(name, {**given, "input": space})  # noqa: E731
         return Partial(attribute, make, [(name, given)])
 
     return _document(then, attribute, name, True)
+
+
+def kept(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return arguments that can be read several times, and that later changes do not change.
+
+    A step without an input space keeps its arguments, and reads them whenever it gets a space.
+    """
+    return tuple(map(_kept, args)), {name: _kept(value) for name, value in kwargs.items()}
+
+
+def _kept(value: Any, depth: int = 0) -> Any:
+    if depth > 64:  # The library refuses such a value.
+        return value
+    if isinstance(value, (list, tuple)) or hasattr(value, "__next__"):
+        items = [_kept(item, depth + 1) for item in value]
+        return tuple(items) if isinstance(value, tuple) else items
+    if isinstance(value, dict):
+        return {key: _kept(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, type) or not hasattr(value, "dtype"):
+        return value
+    # The copy of an array of numpy, or of a column of pandas or Polars.
+    for method in ("copy", "clone"):
+        if hasattr(value, method):
+            return getattr(value, method)()
+    return value
 
 
 def module(accept: Callable[[str], bool], where: str, prefix: str = "") -> tuple[Any, Any]:
