@@ -61,7 +61,8 @@ pub(crate) fn detached<T: Send>(
     py: Python<'_>,
     run: impl FnOnce() -> Result<T> + Send,
 ) -> PyResult<T> {
-    let result = py.detach(|| catch_unwind(AssertUnwindSafe(|| forked::run(|| nested(run)))));
+    let result =
+        py.detach(|| catch_unwind(AssertUnwindSafe(|| forked::run(|| nested(MAX_NESTED, run)))));
     result.unwrap_or_else(|_| Err(panicked())).or_raise(py)
 }
 /// The largest number of calls of the library that run inside each other, such as a question in a
@@ -84,7 +85,25 @@ thread_local! {
 pub(crate) fn keep_stop(error: Error) {
     STOP.set(Some(error));
 }
-fn nested<T>(run: impl FnOnce() -> Result<T>) -> Result<T> {
+/// Convert a Python value. The conversion can run Python code of the value, such as its method
+/// `tolist`, which can call the library again.
+///
+/// # Errors
+/// `FailedFunction` when too many calls already run inside each other. Further errors are the errors
+/// of the conversion.
+pub(crate) fn converting<T>(convert: impl FnOnce() -> Result<T>) -> Result<T> {
+    // The innermost call can still convert values. A conversion can run another one inside.
+    nested(MAX_NESTED + 2, convert)
+}
+/// Run a search whose condition is a Python function, which can call the library again.
+///
+/// # Errors
+/// `FailedFunction` when [`MAX_NESTED`] calls already run inside each other. Further errors are the
+/// errors of the search.
+pub(crate) fn searching<T>(search: impl FnOnce() -> Result<T>) -> Result<T> {
+    nested(MAX_NESTED, search)
+}
+fn nested<T>(limit: usize, run: impl FnOnce() -> Result<T>) -> Result<T> {
     /// Stores the number of outer calls again, even after a panic.
     struct Outer(usize);
     impl Drop for Outer {
@@ -93,7 +112,7 @@ fn nested<T>(run: impl FnOnce() -> Result<T>) -> Result<T> {
         }
     }
     let outer = Outer(NESTED.get());
-    if MAX_NESTED <= outer.0 {
+    if limit <= outer.0 {
         return Err(Error::FailedFunction(TOO_NESTED.into()));
     }
     NESTED.set(outer.0 + 1);

@@ -9,6 +9,7 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use serde_json::{Map, Number, Value as Json};
 
 use crate::callbacks::unless_stopped;
+use crate::errors::converting;
 use crate::profile::Renyi;
 use crate::values::is_set;
 
@@ -21,7 +22,7 @@ const MAX_DEPTH: usize = 64;
 /// `FailedCast` when a part of the value has no form in JSON. A set has no such form, because a
 /// list in JSON has an order, and the order of a set is arbitrary. The error of [`unless_stopped`].
 pub(crate) fn from_python(value: &Bound<'_, PyAny>) -> Result<Json> {
-    convert(value, 0)
+    converting(|| convert(value, 0))
 }
 /// Convert a distance that is a Python value to JSON. `name` is the name of the argument.
 ///

@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyFrozenSet, PyList, PySet, PyString, PyTuple};
 
 use crate::callbacks::{is_stop, unless_stopped};
+use crate::errors::converting;
 use crate::extrinsic::Extrinsic;
 use crate::interactive::{self, AnySession};
 use crate::objects::call_of;
@@ -237,7 +238,7 @@ pub(crate) fn converted(value: &Bound<'_, PyAny>, domain: &AnyDomain) -> Result<
     if carrier == AnyValue::type_name() {
         return Ok(Some(Extrinsic::value(value)));
     }
-    match CODECS.get(&carrier.to_string()) {
+    converting(|| match CODECS.get(&carrier.to_string()) {
         Some(codecs) => (codecs.from)(value),
         None if carrier.head() == "DataFrame" => match frames::frame(value, domain)? {
             None => decoded(value, domain),
@@ -245,7 +246,7 @@ pub(crate) fn converted(value: &Bound<'_, PyAny>, domain: &AnyDomain) -> Result<
         },
         None if carrier.head() == "BitVector" => bits::vector(value, domain),
         None => decoded(value, domain),
-    }
+    })
 }
 /// Convert a Python value to JSON, and read a value of the carrier of a domain from the JSON.
 ///

@@ -223,6 +223,34 @@ def test_questions_nested_too_deeply_are_an_error_and_do_not_end_the_process():
     thread.join()
     assert len(found) == 2 and len(set(found)) == 1, found
     print(found[0])
+
+    noisy = space >> dp.t.then_count() >> dp.m.then_laplace(1.0)
+
+    class Column:
+        def tolist(self):
+            return noisy.map(Column())
+
+    class Rows:
+        def __iter__(self):
+            return iter([noisy(Rows())])
+
+    def search(_):
+        return dp.binary_search(search, (0, 3)) > 1
+
+    def privacy_map(_):
+        return dp.m.make_user_measurement(*space, dp.max_divergence(), len, privacy_map).map(1)
+
+    for call in (
+        lambda: noisy.map(Column()),
+        lambda: noisy(Rows()),
+        lambda: search(1),
+        lambda: privacy_map(1),
+    ):
+        try:
+            call()
+        except dp.OpenDPError:
+            continue
+        raise AssertionError
     """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
