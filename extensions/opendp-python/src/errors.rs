@@ -95,14 +95,6 @@ pub(crate) fn converting<T>(convert: impl FnOnce() -> Result<T>) -> Result<T> {
     // The innermost call can still convert values. A conversion can run another one inside.
     nested(MAX_NESTED + 2, convert)
 }
-/// Run a search whose condition is a Python function, which can call the library again.
-///
-/// # Errors
-/// `FailedFunction` when [`MAX_NESTED`] calls already run inside each other. Further errors are the
-/// errors of the search.
-pub(crate) fn searching<T>(search: impl FnOnce() -> Result<T>) -> Result<T> {
-    nested(MAX_NESTED, search)
-}
 fn nested<T>(limit: usize, run: impl FnOnce() -> Result<T>) -> Result<T> {
     /// Stores the number of outer calls again, even after a panic.
     struct Outer(usize);

@@ -6,7 +6,7 @@ use opendp_core::search::{Bisect, binary_search, exponential_bounds_search};
 use opendp_core::{Error, Result};
 use pyo3::prelude::*;
 
-use crate::errors::{TOO_NESTED, exception, searching};
+use crate::errors::exception;
 
 /// A condition that a Python function checks. If the function raises an error of this library, the
 /// condition has no answer. Any other exception is a mistake in the function and is raised.
@@ -35,11 +35,9 @@ impl<'py> Condition<'py> {
         }
         let answer = self.callable.call1((value,)).and_then(|answer| answer.is_truthy());
         answer.map_err(|error| {
-            let reason = error.value(self.py).to_string();
             let known = error.is_instance(self.py, &self.library_error);
-            // A condition that calls itself fails at every value, so do not try more values.
-            let known = known && !reason.contains(TOO_NESTED);
             let slot = if known { &self.first } else { &self.mistake };
+            let reason = error.value(self.py).to_string();
             held(slot).get_or_insert(error);
             Error::FailedFunction(reason)
         })
@@ -63,7 +61,7 @@ where
     T: Bisect + IntoPyObject<'py>,
 {
     let condition = Condition::new(condition)?;
-    let found = searching(|| binary_search(|value: T| condition.holds(value), bounds));
+    let found = binary_search(|value: T| condition.holds(value), bounds);
     condition.result(found)
 }
 fn bracket<'py, T>(condition: Bound<'py, PyAny>) -> PyResult<(T, T)>
@@ -71,7 +69,7 @@ where
     T: Bisect + IntoPyObject<'py>,
 {
     let condition = Condition::new(condition)?;
-    let found = searching(|| exponential_bounds_search(|value: T| condition.holds(value)));
+    let found = exponential_bounds_search(|value: T| condition.holds(value));
     condition.result(found)
 }
 /// Find the point where a condition changes. Of the two floats next to this point, return the float

@@ -234,16 +234,12 @@ def test_questions_nested_too_deeply_are_an_error_and_do_not_end_the_process():
         def __iter__(self):
             return iter([noisy(Rows())])
 
-    def search(_):
-        return dp.binary_search(search, (0, 3)) > 1
-
     def privacy_map(_):
         return dp.m.make_user_measurement(*space, dp.max_divergence(), len, privacy_map).map(1)
 
     for call in (
         lambda: noisy.map(Column()),
         lambda: noisy(Rows()),
-        lambda: search(1),
         lambda: privacy_map(1),
     ):
         try:
