@@ -75,7 +75,14 @@ macro_rules! floats {
                 Self::above().into_iter().map(|x| -x).collect()
             }
             fn between(low: Self, high: Self) -> Self {
-                if (low < 0.0) == (high < 0.0) { low + (high - low) / 2.0 } else { low / 2.0 + high / 2.0 }
+                // The average of a finite and an infinite number is infinite.
+                let (first, last) = (low.clamp($t::MIN, $t::MAX), high.clamp($t::MIN, $t::MAX));
+                let middle = match (first < 0.0) == (last < 0.0) {
+                    true => first + (last - first) / 2.0,
+                    false => first / 2.0 + last / 2.0,
+                };
+                let inside = |x: Self| low < x && x < high;
+                if inside(middle) { middle } else if inside(last) { last } else { first }
             }
             fn search(
                 answer: &mut dyn FnMut(Self) -> Option<bool>,
@@ -300,6 +307,12 @@ mod tests {
         };
         assert_eq!(binary_search(narrow, None).unwrap(), 2_000_000_000);
         assert_eq!(binary_search(|x: i32| Ok(x >= 5), Some((100, 0))).unwrap(), 5);
+        let (all, infinite) = (Some((f64::NEG_INFINITY, f64::INFINITY)), f64::INFINITY);
+        assert_eq!(binary_search(|x: f64| Ok(x >= 5.0), all).unwrap(), 5.0);
+        assert_eq!(binary_search(|x: f64| Ok(x <= -5.0), all).unwrap(), -5.0);
+        assert_eq!(binary_search(|x: f64| Ok(x == infinite), all).unwrap(), infinite);
+        let largest = binary_search(|x: f32| Ok(x >= f32::MAX), Some((0.0, f32::INFINITY)));
+        assert_eq!(largest.unwrap(), f32::MAX);
     }
     #[test]
     fn an_error_is_no_answer() {

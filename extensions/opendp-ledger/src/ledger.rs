@@ -138,6 +138,10 @@ impl Ledger {
     }
     fn create_of(&self, name: &str, total: &Loss, terms: &Terms, tight: bool) -> Result<()> {
         let filters = total.opened(name, tight)?;
+        if terms.size() == Some(0) {
+            let reason = "expected at least 1 person, found 0; leave it out if it is not public";
+            return Err(Error::argument("size", reason));
+        }
         self.store.write(&mut |tables| {
             if tables.account(name)?.is_some() {
                 return Err(Error::argument(

@@ -4,7 +4,7 @@ use opendp_core::{Arg, Args, Constructed, Error, Result, TypeName};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
-use crate::callbacks::Callback;
+use crate::callbacks::{Callback, is_stop, unless_stopped};
 use crate::json;
 use crate::objects::{
     Domain, Function, Measure, Measurement, Metric, Odometer, PySpace, Transformation,
@@ -76,10 +76,11 @@ pub(crate) fn result(constructor: &str, given: &Bound<'_, PyDict>) -> Option<Typ
 /// Read a space, or a pair of a domain and a metric.
 ///
 /// # Errors
-/// `FailedCast` when the value is neither of them.
+/// `FailedCast` when the value is neither of them. The error of [`unless_stopped`].
 pub(crate) fn space(value: &Bound<'_, PyAny>) -> Result<Arg> {
     match argument(value) {
         Ok((space @ (Arg::Space(_) | Arg::Pair(..)), ..)) => Ok(space),
+        Err(error) if is_stop(&error) => Err(error),
         _ => Err(Error::FailedCast("expected a pair of a domain and a metric".into())),
     }
 }
@@ -106,20 +107,23 @@ fn argument(value: &Bound<'_, PyAny>) -> Result<Read> {
     // An argument is not data, so a set of categories has the order in which it gives its items.
     if is_set(value) {
         let items = value.try_iter().and_then(Iterator::collect::<PyResult<Vec<_>>>);
-        let items = items.and_then(|items| PyList::new(value.py(), items)).map_err(unread)?;
-        return list(items.as_any());
+        let items = items.and_then(|items| PyList::new(value.py(), items));
+        return list(of_list(value.py(), items)?.as_any());
     }
     Ok((Arg::Json(json::from_python(value)?), 0, Inner::None))
 }
 fn list(value: &Bound<'_, PyAny>) -> Result<Read> {
-    let mut first = value.try_iter().map_err(unread)?;
-    let objects = first.any(|item| item.is_ok_and(|item| is_object(&item)));
+    let py = value.py();
+    let mut objects = false;
+    for item in of_list(py, value.try_iter())? {
+        objects |= is_object(&of_list(py, item)?);
+    }
     if !objects {
         return Ok((Arg::Json(json::from_python(value)?), 0, Inner::None));
     }
     let (mut items, mut links, mut all) = (Vec::new(), 0, Vec::new());
-    for item in value.try_iter().map_err(unread)? {
-        let (arg, more, inner) = argument(&item.map_err(unread)?)?;
+    for item in of_list(py, value.try_iter())? {
+        let (arg, more, inner) = argument(&of_list(py, item)?)?;
         items.push(arg);
         links = links.max(more);
         all.push(inner);
@@ -134,8 +138,13 @@ fn list(value: &Bound<'_, PyAny>) -> Result<Read> {
     };
     Ok((pair.unwrap_or(Arg::List(items)), links, Inner::List(all)))
 }
-fn unread(_: PyErr) -> Error {
-    Error::FailedCast("the list cannot be read".into())
+/// Return a part of a list.
+///
+/// # Errors
+/// `FailedCast` when the list raised an exception. The error of [`unless_stopped`].
+fn of_list<T>(py: Python<'_>, part: PyResult<T>) -> Result<T> {
+    let unread = || Error::FailedCast("the list cannot be read".into());
+    unless_stopped(py, part)?.ok_or_else(unread)
 }
 fn is_object(item: &Bound<'_, PyAny>) -> bool {
     item.is_instance_of::<Measurement>()

@@ -1,12 +1,12 @@
 //! Converts Python values to vectors of bits.
 
 use opendp_core::erased::{AnyDomain, AnyValue};
-use opendp_core::{BitVector, BitVectorDomain};
+use opendp_core::{BitVector, BitVectorDomain, Result};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes};
 
-use crate::json;
-use crate::values::Cell as _;
+use crate::callbacks::unless_stopped;
+use crate::values::{self, Cell as _};
 
 /// The advice for values that are not vectors of bits of the domain. The advice depends only on the
 /// domain.
@@ -14,8 +14,9 @@ pub(crate) fn advice(domain: &AnyDomain) -> &'static str {
     match size(domain) {
         Some(_) => {
             "; pass a text such as \"0011\", a list of booleans, a list of the integers 0 and 1, or \
-             packed bits: bytes, or an array of numpy with the type uint8; `numpy.packbits(bits, \
-             bitorder=\"little\")` packs bits; the unused bits of the last byte must be 0"
+             packed bits: bytes, or an array of numpy with the type uint8; the first bit is the \
+             lowest bit of its byte, as in `numpy.packbits(bits, bitorder=\"little\")`; unpack \
+             other packed bits with `numpy.unpackbits`; the unused bits of the last byte must be 0"
         }
         None => {
             "; pass a text such as \"0011\" or a list of booleans; if you state the `size` of the \
@@ -38,32 +39,37 @@ fn size(domain: &AnyDomain) -> Option<usize> {
 ///   last byte are 0.
 ///
 /// If the size is 1, an array with the item 0 or 1 has the same meaning in both forms.
-pub(crate) fn vector(value: &Bound<'_, PyAny>, domain: &AnyDomain) -> Option<AnyValue> {
-    let size = size(domain);
-    let bits = match size.and_then(|size| packed(value, size)) {
-        Some(bytes) => unpacked(&bytes, size?)?,
-        None => match size.and_then(|size| integers(value, size)) {
-            Some(bits) => bits,
-            None => return domain.decode(&json::from_python(value).ok()?).ok(),
-        },
-    };
-    Some(AnyValue::new(bits))
+///
+/// # Errors
+/// The error of [`unless_stopped`].
+pub(crate) fn vector(value: &Bound<'_, PyAny>, domain: &AnyDomain) -> Result<Option<AnyValue>> {
+    let Some(size) = size(domain) else { return values::decoded(value, domain) };
+    if let Some(bytes) = packed(value, size)? {
+        return Ok(unpacked(&bytes, size).map(AnyValue::new));
+    }
+    match integers(value, size)? {
+        Some(bits) => Ok(Some(AnyValue::new(bits))),
+        None => values::decoded(value, domain),
+    }
 }
 /// Return the bytes of a value that has as many bytes as packed bits need.
-fn packed(value: &Bound<'_, PyAny>, size: usize) -> Option<Vec<u8>> {
-    let bytes = if let Ok(bytes) = value.cast::<PyBytes>() {
-        bytes.as_bytes().to_vec()
-    } else if let Ok(bytes) = value.cast::<PyByteArray>() {
-        bytes.to_vec()
-    } else {
-        let dimensions: usize = value.getattr("ndim").ok()?.extract().ok()?;
-        let cells: String = value.getattr("dtype").ok()?.getattr("name").ok()?.extract().ok()?;
-        if dimensions != 1 || cells != "uint8" {
-            return None;
+fn packed(value: &Bound<'_, PyAny>, size: usize) -> Result<Option<Vec<u8>>> {
+    let read = || {
+        if let Ok(bytes) = value.cast::<PyBytes>() {
+            return Ok(Some(bytes.as_bytes().to_vec()));
         }
-        value.call_method0("tolist").ok()?.extract::<Vec<u8>>().ok()?
+        if let Ok(bytes) = value.cast::<PyByteArray>() {
+            return Ok(Some(bytes.to_vec()));
+        }
+        let dimensions: usize = value.getattr("ndim")?.extract()?;
+        let cells: String = value.getattr("dtype")?.getattr("name")?.extract()?;
+        if dimensions != 1 || cells != "uint8" {
+            return Ok(None);
+        }
+        value.call_method0("tolist")?.extract().map(Some)
     };
-    (bytes.len() == size.div_ceil(8)).then_some(bytes)
+    let bytes = unless_stopped(value.py(), read())?.flatten();
+    Ok(bytes.filter(|bytes| bytes.len() == size.div_ceil(8)))
 }
 fn unpacked(bytes: &[u8], size: usize) -> Option<BitVector> {
     let whole = BitVector::from_bytes(bytes);
@@ -71,14 +77,15 @@ fn unpacked(bytes: &[u8], size: usize) -> Option<BitVector> {
     unused_are_zero.then(|| whole.iter().take(size).collect())
 }
 /// Convert exactly `size` integers 0 and 1.
-fn integers(value: &Bound<'_, PyAny>, size: usize) -> Option<BitVector> {
+fn integers(value: &Bound<'_, PyAny>, size: usize) -> Result<Option<BitVector>> {
     if value.is_instance_of::<PyBytes>() || value.is_instance_of::<PyByteArray>() {
-        return None;
+        return Ok(None);
     }
     // An iterator has no length, so nothing consumes the items of an iterator here.
-    if value.len().ok()? != size {
-        return None;
+    if unless_stopped(value.py(), value.len())? != Some(size) {
+        return Ok(None);
     }
     let bit = |item: u8| if item <= 1 { Some(item == 1) } else { None };
-    Vec::<u8>::from_python(value)?.into_iter().map(bit).collect()
+    let items = Vec::<u8>::from_python(value)?;
+    Ok(items.and_then(|items| items.into_iter().map(bit).collect()))
 }

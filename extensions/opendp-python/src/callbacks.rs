@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyTuple};
 use serde_json::{Value as Json, json};
 
-use crate::errors::OrRaise;
+use crate::errors::{self, OrRaise, TOO_NESTED};
 use crate::extrinsic::Extrinsic;
 use crate::json;
 use crate::objects::{Domain as PyDomain, Function as PyFunction, Measure, Metric, call_of, known};
@@ -32,7 +32,13 @@ impl Callable {
             let answer = argument(py).and_then(|argument| self.0.bind(py).call1((argument,)));
             match answer {
                 Ok(answer) => read(&answer),
-                Err(error) => Err(raised(py, &error)),
+                Err(error) => {
+                    let error = raised(py, &error);
+                    if is_stop(&error) {
+                        errors::keep_stop(error.clone());
+                    }
+                    Err(error)
+                }
             }
         })
     }
@@ -41,7 +47,7 @@ impl Callable {
         let expected = || Error::FailedMap(format!("{name}: expected a number"));
         self.call(
             |py| Ok(PyFloat::new(py, x).into_any().unbind()),
-            |y| bound(y).ok_or_else(expected),
+            |y| bound(y)?.ok_or_else(expected),
         )
     }
     /// Evaluate a map that is a Python function at a distance. `read` converts the distance that
@@ -64,7 +70,8 @@ impl Callable {
 /// data, so the text is left out.
 ///
 /// `KeyboardInterrupt` and `SystemExit` ask the program to stop. The error for each of these
-/// exceptions has a fixed text. [`stopped`] recognizes these two texts.
+/// exceptions has a fixed text. [`stopped`] recognizes these two texts. The error of a call that is
+/// nested too deeply also has a fixed text, which is kept.
 #[cold]
 pub(crate) fn raised(py: Python<'_>, error: &PyErr) -> Error {
     if error.is_instance_of::<PyKeyboardInterrupt>(py) {
@@ -74,6 +81,10 @@ pub(crate) fn raised(py: Python<'_>, error: &PyErr) -> Error {
         return Error::FailedFunction(EXITED.into());
     }
     let name = error.get_type(py).name().map_or_else(|_| "?".into(), |name| name.to_string());
+    let message = || error.value(py).getattr("message")?.extract::<String>();
+    if name == "FailedFunctionError" && message().is_ok_and(|text| text == TOO_NESTED) {
+        return Error::FailedFunction(TOO_NESTED.into());
+    }
     Error::FailedFunction(format!(
         "a Python function raised {name}; its message is left out, because it may contain data"
     ))
@@ -97,6 +108,10 @@ pub(crate) fn stopped(error: &Error) -> Option<PyErr> {
         Error::FailedFunction(text) if text == EXITED => Some(PySystemExit::new_err(1)),
         _ => None,
     }
+}
+/// Return whether an error stands for an exception that asks the program to stop.
+pub(crate) fn is_stop(error: &Error) -> bool {
+    stopped(error).is_some()
 }
 
 /// Return the value of a call of Python, or `None` if the call raised an exception.
@@ -133,7 +148,11 @@ impl Callback {
         match self.output.clone() {
             Output::Metric(metric) => {
                 Arg::value(StabilityMap::<AnyMetric, AnyMetric>::new(move |d_in| {
-                    function.distance(d_in, |d_out| metric.decode(&json::from_python(d_out)?))
+                    function.distance(d_in, |d_out| {
+                        let json = json::distance_from_python(d_out, "d_out")?;
+                        let located = |error| json::infinite(error, &json, "d_out");
+                        metric.decode(&json).map_err(located)
+                    })
                 }))
             }
             Output::Measure(measure) => {
@@ -147,9 +166,10 @@ impl Callback {
 }
 /// Read a float that bounds a loss. A float of numpy with more than 64 bits would be rounded,
 /// perhaps down, so it is refused.
-fn bound(value: &Bound<'_, PyAny>) -> Option<f64> {
+fn bound(value: &Bound<'_, PyAny>) -> Result<Option<f64>> {
     let bytes = value.getattr("itemsize").and_then(|bytes| bytes.extract::<usize>());
-    if bytes.is_ok_and(|bytes| 8 < bytes) { None } else { f64::from_python(value) }
+    let is_wide = unless_stopped(value.py(), bytes)?.is_some_and(|bytes| 8 < bytes);
+    if is_wide { Ok(None) } else { f64::from_python(value) }
 }
 type Read = fn(&AnyMeasure, &Bound<'_, PyAny>) -> Result<AnyDistance>;
 /// Return the function that reads the losses of a measure.
@@ -164,10 +184,10 @@ fn reader(measure: &AnyMeasure) -> Read {
             let pair = loss.cast::<PyTuple>().ok().filter(|pair| pair.len() == 2);
             let parts =
                 pair.and_then(|pair| Some((pair.get_item(0).ok()?, pair.get_item(1).ok()?)));
-            let parts = parts.and_then(|(first, delta)| Some((first, bound(&delta)?)));
-            let (first, delta) = parts.ok_or_else(|| {
-                Error::FailedMap("expected a tuple of a Renyi curve and a delta".into())
-            })?;
+            let expected =
+                || Error::FailedMap("expected a tuple of a Renyi curve and a delta".into());
+            let (first, delta) = parts.ok_or_else(expected)?;
+            let delta = bound(&delta)?.ok_or_else(expected)?;
             Ok(AnyDistance::new((curve(&first)?, delta)))
         };
     }
@@ -302,14 +322,14 @@ pub(crate) fn function_into(function: Py<PyAny>, output: &Bound<'_, PyDomain>) -
                     Some(value)
                 } else {
                     Python::attach(|py| {
-                        let value = values::to_python(py, &value).ok()?;
-                        values::of_domain(&value, &domain).ok()
-                    })
+                        let Ok(value) = values::to_python(py, &value) else { return Ok(None) };
+                        values::converted(&value, &domain)
+                    })?
                 }
             }
             _ => callable.call(
                 |py| Ok(values::to_python(py, input)?.unbind()),
-                |answer| Ok(values::of_domain(answer, &domain).ok()),
+                |answer| values::converted(answer, &domain),
             )?,
         };
         value.filter(|value| domain.member(value)).ok_or_else(|| {

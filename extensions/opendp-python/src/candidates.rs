@@ -55,16 +55,16 @@ fn scored(measurement: &AnyMeasurement) -> AnyMeasurement {
     let function = Function::map(move |data: &AnyValue| -> Result<AnyValue> {
         let release = inner.eval(data)?;
         match release.downcast_ref::<Extrinsic>() {
-            Ok(object) => Python::attach(|py| pair(&object.get(py))).ok_or_else(no_pair),
+            Ok(object) => Python::attach(|py| pair(&object.get(py)))?.ok_or_else(no_pair),
             Err(_) => Ok(release),
         }
     });
     let (input, measure) = (measurement.input().clone(), measurement.measure().clone());
     AnyMeasurement::new(input, measure, function, measurement.privacy_map())
 }
-fn pair(release: &Bound<'_, PyAny>) -> Option<AnyValue> {
-    let (score, value) = <(f64, AnyValue)>::from_python(release)?;
-    Some(AnyValue::new((AnyValue::new(score), value)))
+fn pair(release: &Bound<'_, PyAny>) -> Result<Option<AnyValue>> {
+    let pair = <(f64, AnyValue)>::from_python(release)?;
+    Ok(pair.map(|(score, value)| AnyValue::new((AnyValue::new(score), value))))
 }
 #[cold]
 fn no_pair() -> Error {

@@ -1,5 +1,6 @@
 //! Errors as Python exceptions.
 
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use opendp_core::{Error, Result};
@@ -36,14 +37,82 @@ impl<T> OrRaise<T> for Result<T> {
     }
 }
 
+/// Write the advice of an error in the syntax of Python.
+pub(crate) fn in_python<T>(py: Python<'_>, result: PyResult<T>) -> PyResult<T> {
+    result.map_err(|error| {
+        let module = py.import("opendp_rs._errors");
+        let known = module.and_then(|module| {
+            let class = module.getattr("OpenDPError")?;
+            if error.is_instance(py, &class) {
+                module.call_method1("in_python", (error.value(py),))?;
+            }
+            Ok(())
+        });
+        known.err().unwrap_or(error)
+    })
+}
+
 /// Run a function without the lock of the interpreter. A panic becomes an error. In a forked child
 /// process, the function uses the threads of the child process.
+///
+/// # Errors
+/// `FailedFunction` when [`MAX_NESTED`] calls already run inside each other.
 pub(crate) fn detached<T: Send>(
     py: Python<'_>,
     run: impl FnOnce() -> Result<T> + Send,
 ) -> PyResult<T> {
-    let result = py.detach(|| catch_unwind(AssertUnwindSafe(|| forked::run(run))));
+    let result =
+        py.detach(|| catch_unwind(AssertUnwindSafe(|| forked::run(|| nested(MAX_NESTED, run)))));
     result.unwrap_or_else(|_| Err(panicked())).or_raise(py)
+}
+/// The largest number of calls of the library that run inside each other, such as a question in a
+/// function of a user that answers a question. Each call takes a part of the stack of its thread.
+/// Without a limit, the stack could overflow, which ends the process.
+const MAX_NESTED: usize = 16;
+/// The text of the error of a call that is nested too deeply.
+pub(crate) const TOO_NESTED: &str = "too many calls of this library run inside each other: expected at most 16; a Python function \
+     calls the library, which calls a Python function again, and so on; ask fewer questions inside \
+     of answers";
+thread_local! {
+    /// The number of calls that run inside each other on this thread.
+    static NESTED: Cell<usize> = const { Cell::new(0) };
+    /// The error of a function of a user that asked the program to stop during the current call.
+    static STOP: Cell<Option<Error>> = const { Cell::new(None) };
+}
+/// Keep the error of a function of a user that asked the program to stop. The current call returns
+/// this error, even if the library leaves the error out. For example, a value is not a member of a
+/// domain if the membership function of a user fails.
+pub(crate) fn keep_stop(error: Error) {
+    STOP.set(Some(error));
+}
+/// Convert a Python value. The conversion can run Python code of the value, such as its method
+/// `tolist`, which can call the library again.
+///
+/// # Errors
+/// `FailedFunction` when too many calls already run inside each other. Further errors are the errors
+/// of the conversion.
+pub(crate) fn converting<T>(convert: impl FnOnce() -> Result<T>) -> Result<T> {
+    // The innermost call can still convert values. A conversion can run another one inside.
+    nested(MAX_NESTED + 2, convert)
+}
+fn nested<T>(limit: usize, run: impl FnOnce() -> Result<T>) -> Result<T> {
+    /// Stores the number of outer calls again, even after a panic.
+    struct Outer(usize);
+    impl Drop for Outer {
+        fn drop(&mut self) {
+            NESTED.set(self.0);
+        }
+    }
+    let outer = Outer(NESTED.get());
+    if limit <= outer.0 {
+        return Err(Error::FailedFunction(TOO_NESTED.into()));
+    }
+    NESTED.set(outer.0 + 1);
+    if outer.0 == 0 {
+        STOP.set(None);
+    }
+    let result = run();
+    STOP.take().map_or(result, Err)
 }
 #[cold]
 fn panicked() -> Error {

@@ -13,7 +13,7 @@ use opendp_core::{
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
-use crate::errors::{OrRaise, detached};
+use crate::errors::{OrRaise, detached, in_python};
 use crate::forked::Opened;
 use crate::objects::{Measurement, Transformation as PyTransformation};
 use crate::values::{self, Cell};
@@ -70,7 +70,8 @@ impl OdometerQueryable {
             let question = counted(&question.made, &self.charged);
             let session = bound(self.session.clone(), &self.handle);
             detached(py, move || session.ask_erased(&question))
-        })?;
+        });
+        let answer = in_python(py, answer)?;
         question.output(py, &answer)
     }
     /// Ask a question of the mechanism.
@@ -120,7 +121,7 @@ impl OdometerQueryable {
         let space = arguments::space(space).map_err(located).or_raise(py)?;
         let space =
             Space::<AnyDomain, AnyMetric>::from_arg(&space).map_err(located).or_raise(py)?;
-        check_space(&self.session, &space).or_raise(py)?;
+        in_python(py, check_space(&self.session, &space).or_raise(py))?;
         let (session, handle) = (self.session.clone(), self.handle.clone());
         let (charged, opened) = (self.charged.clone(), self.opened.clone());
         let metric = Some(space.metric().clone());
@@ -234,7 +235,8 @@ fn ask(py: Python<'_>, inner: &AnyValue, query: &Bound<'_, PyAny>) -> PyResult<A
         ($($k:ident)*) => {$(
             if let Ok(table) = inner.downcast_ref::<Queryable<$k, f64>>() {
                 let expected = || not_a(concat!("key of type ", stringify!($k)));
-                let key = <$k>::from_python(query).ok_or_else(expected).or_raise(py)?;
+                let key = <$k>::from_python(query).and_then(|key| key.ok_or_else(expected));
+                let key = key.or_raise(py)?;
                 let table = table.clone();
                 return detached(py, move || table.ask(&key).map(AnyValue::new));
             }

@@ -8,6 +8,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use serde_json::{Map, Number, Value as Json};
 
+use crate::callbacks::unless_stopped;
+use crate::errors::converting;
 use crate::profile::Renyi;
 use crate::values::is_set;
 
@@ -18,9 +20,9 @@ const MAX_DEPTH: usize = 64;
 ///
 /// # Errors
 /// `FailedCast` when a part of the value has no form in JSON. A set has no such form, because a
-/// list in JSON has an order, and the order of a set is arbitrary.
+/// list in JSON has an order, and the order of a set is arbitrary. The error of [`unless_stopped`].
 pub(crate) fn from_python(value: &Bound<'_, PyAny>) -> Result<Json> {
-    convert(value, 0)
+    converting(|| convert(value, 0))
 }
 /// Convert a distance that is a Python value to JSON. `name` is the name of the argument.
 ///
@@ -28,7 +30,7 @@ pub(crate) fn from_python(value: &Bound<'_, PyAny>) -> Result<Json> {
 /// `InvalidDistance` when the distance is NaN. In JSON, NaN is a text, and the error about a text
 /// would be misleading. Further errors are the errors of [`from_python`].
 pub(crate) fn distance_from_python(value: &Bound<'_, PyAny>, name: &str) -> Result<Json> {
-    let json = from_python(value)?;
+    let json = from_python(value).map_err(|error| error.at(name))?;
     if json == "NaN" && !value.is_instance_of::<PyString>() {
         let reason = format!("{name}: expected a number of at least 0, found NaN");
         return Err(Error::InvalidDistance(reason));
@@ -79,20 +81,35 @@ fn convert(value: &Bound<'_, PyAny>, depth: usize) -> Result<Json> {
     }
     // Convert arrays and scalars of numpy, columns, and other iterables.
     for method in ["tolist", "to_list", "to_pylist"] {
-        if let Ok(list) = value.call_method0(method) {
+        if let Some(list) = unless_stopped(value.py(), value.call_method0(method))? {
+            // A scalar of numpy without a number of Python, such as a `longdouble`, returns itself.
+            if list.get_type().is(value.get_type()) {
+                return Err(unknown(value));
+            }
             return convert(&list, depth + 1);
         }
     }
     array(value, depth)
 }
 fn array(value: &Bound<'_, PyAny>, depth: usize) -> Result<Json> {
-    let items = value.try_iter().map_err(|_| unknown(value))?;
-    items.map(|item| convert(&item.map_err(|_| unknown(value))?, depth + 1)).collect()
+    let items = part(value, value.try_iter())?;
+    items.map(|item| convert(&part(value, item)?, depth + 1)).collect()
+}
+/// Return what a call of Python returned about a value.
+///
+/// # Errors
+/// The error of [`unknown`] when the call raised an exception. The error of [`unless_stopped`].
+fn part<T>(value: &Bound<'_, PyAny>, answer: PyResult<T>) -> Result<T> {
+    unless_stopped(value.py(), answer)?.ok_or_else(|| unknown(value))
 }
 /// Convert a dictionary to an object if all keys are strings, and otherwise to an array of pairs.
 fn object(dict: &Bound<'_, PyDict>, depth: usize) -> Result<Json> {
     let mut pairs = Vec::with_capacity(dict.len());
-    for (key, value) in dict.iter() {
+    // The conversion of an item can run Python code that changes the dictionary, and its iterator
+    // would then panic. So iterate over a list of the items.
+    for item in dict.items() {
+        let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) =
+            item.extract().map_err(|_| unknown(dict))?;
         pairs.push((convert(&key, depth + 1)?, convert(&value, depth + 1)?));
     }
     if pairs.iter().all(|(key, _)| key.is_string()) {
@@ -162,6 +179,11 @@ pub(crate) fn to_python<'py>(
             ("f64" | "f32", "NaN") => PyFloat::new(py, f64::NAN).into_any(),
             ("f64" | "f32", "Infinity") => PyFloat::new(py, f64::INFINITY).into_any(),
             ("f64" | "f32", "-Infinity") => PyFloat::new(py, f64::NEG_INFINITY).into_any(),
+            // A release of bits has a form that the domain of bits takes in every size.
+            ("BitVector", text) => {
+                let bits: Vec<bool> = text.chars().map(|bit| bit == '1').collect();
+                PyList::new(py, bits)?.into_any()
+            }
             (_, text) => PyString::new(py, text).into_any(),
         },
         Json::Array(items) if head == "HashMap" => {

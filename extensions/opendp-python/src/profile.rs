@@ -86,3 +86,29 @@ impl Renyi {
         "RenyiCurve"
     }
 }
+
+macro_rules! copied {
+    ($($class:ident: $reason:expr;)*) => {$(
+        #[pymethods]
+        impl $class {
+            /// Return the curve itself, because a curve never changes.
+            fn __copy__(this: Py<Self>) -> Py<Self> {
+                this
+            }
+            /// Return the curve itself, because a curve never changes.
+            fn __deepcopy__(this: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+                this
+            }
+            /// A curve can be a function, which cannot be written down. So a curve is not pickled.
+            fn __reduce__(&self) -> PyResult<()> {
+                Err(PyTypeError::new_err($reason))
+            }
+        }
+    )*};
+}
+copied! {
+    Profile: "a privacy profile can be a function, so it cannot be pickled; pickle the measurement \
+              whose map returned it, or the numbers that you need, as in `profile.delta(epsilon)`";
+    Renyi: "a Renyi curve can be a function, so it cannot be pickled; pickle the measurement whose \
+            map returned it, or the points of the curve, as in `dict(curve)`";
+}

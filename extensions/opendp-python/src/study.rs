@@ -215,9 +215,9 @@ fn cells(column: &Bound<'_, PyAny>, name: &str, kind: CellType) -> Result<Cells>
             let known = |cell: &Bound<'_, PyAny>| Ok(double(cell)?.filter(|x| !x.is_nan()));
             read(column, known)?.map(Cells::Float)
         }
-        CellType::Bool => read(column, |cell| Ok(bool::from_python(cell)))?.map(Cells::Bool),
+        CellType::Bool => read(column, bool::from_python)?.map(Cells::Bool),
         CellType::Text => {
-            let texts = read(column, |cell| Ok(String::from_python(cell).map(trimmed)))?;
+            let texts = read(column, |cell| Ok(String::from_python(cell)?.map(trimmed)))?;
             let known = |cell: Option<String>| cell.filter(|x| !x.is_empty());
             texts.map(|texts| Cells::Text(texts.into_iter().map(known).collect()))
         }

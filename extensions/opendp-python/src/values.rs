@@ -8,7 +8,8 @@ use opendp_core::{Carrier, Codec, Domain, Error, Named, Result, TypeName};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyFrozenSet, PyList, PySet, PyString, PyTuple};
 
-use crate::callbacks::unless_stopped;
+use crate::callbacks::{is_stop, unless_stopped};
+use crate::errors::converting;
 use crate::extrinsic::Extrinsic;
 use crate::interactive::{self, AnySession};
 use crate::objects::call_of;
@@ -18,15 +19,21 @@ use crate::{bits, frames, json};
 /// vector.
 pub(crate) trait Cell: Sized {
     /// Convert a Python value. `None` means that `value` is not a value of this type.
-    fn from_python(value: &Bound<'_, PyAny>) -> Option<Self>;
+    ///
+    /// # Errors
+    /// The error of [`unless_stopped`].
+    fn from_python(value: &Bound<'_, PyAny>) -> Result<Option<Self>>;
     /// Convert the value to a Python value.
     fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>>;
 }
 macro_rules! integers {
     ($($t:ident)*) => {$(
         impl Cell for $t {
-            fn from_python(value: &Bound<'_, PyAny>) -> Option<Self> {
-                if value.is_instance_of::<PyBool>() { None } else { value.extract().ok() }
+            fn from_python(value: &Bound<'_, PyAny>) -> Result<Option<Self>> {
+                if value.is_instance_of::<PyBool>() {
+                    return Ok(None);
+                }
+                unless_stopped(value.py(), value.extract())
             }
             fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
                 Ok(self.into_pyobject(py)?.into_any())
@@ -68,8 +75,8 @@ pub(crate) fn double(value: &Bound<'_, PyAny>) -> Result<Option<f64>> {
     float(value, 1 << 53)
 }
 impl Cell for f64 {
-    fn from_python(value: &Bound<'_, PyAny>) -> Option<Self> {
-        double(value).ok()?
+    fn from_python(value: &Bound<'_, PyAny>) -> Result<Option<Self>> {
+        double(value)
     }
     fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(PyFloat::new(py, *self).into_any())
@@ -78,34 +85,35 @@ impl Cell for f64 {
 impl Cell for f32 {
     /// Convert a float to the nearest `f32`. A finite number beyond the range of the type is not a
     /// value of the type. An integer is not rounded.
-    fn from_python(value: &Bound<'_, PyAny>) -> Option<Self> {
-        let wide = float(value, 1 << 24).ok()??;
+    fn from_python(value: &Bound<'_, PyAny>) -> Result<Option<Self>> {
+        let Some(wide) = float(value, 1 << 24)? else { return Ok(None) };
         let near = wide as f32;
-        (near.is_finite() || !wide.is_finite()).then_some(near)
+        Ok((near.is_finite() || !wide.is_finite()).then_some(near))
     }
     fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(PyFloat::new(py, f64::from(*self)).into_any())
     }
 }
 impl Cell for bool {
-    fn from_python(value: &Bound<'_, PyAny>) -> Option<Self> {
-        value.extract().ok()
+    fn from_python(value: &Bound<'_, PyAny>) -> Result<Option<Self>> {
+        unless_stopped(value.py(), value.extract())
     }
     fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(PyBool::new(py, *self).to_owned().into_any())
     }
 }
 impl Cell for String {
-    fn from_python(value: &Bound<'_, PyAny>) -> Option<Self> {
-        Some(value.cast::<PyString>().ok()?.to_str().ok()?.to_owned())
+    fn from_python(value: &Bound<'_, PyAny>) -> Result<Option<Self>> {
+        let Ok(text) = value.cast::<PyString>() else { return Ok(None) };
+        Ok(text.to_str().ok().map(str::to_owned))
     }
     fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(PyString::new(py, self).into_any())
     }
 }
 impl<T: Cell> Cell for Option<T> {
-    fn from_python(value: &Bound<'_, PyAny>) -> Option<Self> {
-        if value.is_none() { Some(None) } else { T::from_python(value).map(Some) }
+    fn from_python(value: &Bound<'_, PyAny>) -> Result<Option<Self>> {
+        if value.is_none() { Ok(Some(None)) } else { Ok(T::from_python(value)?.map(Some)) }
     }
     fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         match self {
@@ -121,16 +129,21 @@ pub(crate) fn is_set(value: &Bound<'_, PyAny>) -> bool {
 }
 impl<T: Cell> Cell for Vec<T> {
     /// Convert the rows of an iterable. A text, a dictionary and a set are not rows.
-    fn from_python(value: &Bound<'_, PyAny>) -> Option<Self> {
+    fn from_python(value: &Bound<'_, PyAny>) -> Result<Option<Self>> {
         if value.is_instance_of::<PyString>() || value.is_instance_of::<PyDict>() || is_set(value) {
-            return None;
+            return Ok(None);
         }
+        let py = value.py();
         // An object can state a wrong length, so the reserved memory has a limit.
-        let mut rows = Vec::with_capacity(value.len().unwrap_or(0).min(1 << 16));
-        for row in value.try_iter().ok()? {
-            rows.push(T::from_python(&row.ok()?)?);
+        let length = unless_stopped(py, value.len())?.unwrap_or(0).min(1 << 16);
+        let mut rows = Vec::with_capacity(length);
+        let Some(items) = unless_stopped(py, value.try_iter())? else { return Ok(None) };
+        for row in items {
+            let Some(row) = unless_stopped(py, row)? else { return Ok(None) };
+            let Some(row) = T::from_python(&row)? else { return Ok(None) };
+            rows.push(row);
         }
-        Some(rows)
+        Ok(Some(rows))
     }
     fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let rows = self.iter().map(|row| row.to_python(py)).collect::<PyResult<Vec<_>>>()?;
@@ -138,20 +151,23 @@ impl<T: Cell> Cell for Vec<T> {
     }
 }
 impl<A: Cell, B: Cell> Cell for (A, B) {
-    fn from_python(value: &Bound<'_, PyAny>) -> Option<Self> {
-        if value.is_instance_of::<PyString>() || value.len().ok()? != 2 {
-            return None;
-        }
-        let (first, second) = (value.get_item(0).ok()?, value.get_item(1).ok()?);
-        Some((A::from_python(&first)?, B::from_python(&second)?))
+    fn from_python(value: &Bound<'_, PyAny>) -> Result<Option<Self>> {
+        let items = || match value.is_instance_of::<PyString>() || value.len()? != 2 {
+            true => Ok(None),
+            false => Ok(Some((value.get_item(0)?, value.get_item(1)?))),
+        };
+        let Some((first, second)) = unless_stopped(value.py(), items())?.flatten() else {
+            return Ok(None);
+        };
+        Ok(A::from_python(&first)?.zip(B::from_python(&second)?))
     }
     fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(PyTuple::new(py, [self.0.to_python(py)?, self.1.to_python(py)?])?.into_any())
     }
 }
 impl Cell for AnyValue {
-    fn from_python(value: &Bound<'_, PyAny>) -> Option<Self> {
-        Some(Extrinsic::value(value))
+    fn from_python(value: &Bound<'_, PyAny>) -> Result<Option<Self>> {
+        Ok(Some(Extrinsic::value(value)))
     }
     fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         to_python(py, self)
@@ -161,13 +177,13 @@ impl Cell for AnyValue {
 /// The conversions between Python values and values of one carrier.
 #[derive(Clone, Copy)]
 struct Codecs {
-    from: fn(&Bound<'_, PyAny>) -> Option<AnyValue>,
+    from: fn(&Bound<'_, PyAny>) -> Result<Option<AnyValue>>,
     to: for<'py> fn(Python<'py>, &AnyValue) -> PyResult<Bound<'py, PyAny>>,
 }
 impl Codecs {
     fn of<T: Carrier + Cell>() -> (String, Codecs) {
         let codecs = Codecs {
-            from: |value| T::from_python(value).map(AnyValue::new),
+            from: |value| Ok(T::from_python(value)?.map(AnyValue::new)),
             to: |py, value| match value.downcast_ref::<T>() {
                 Ok(value) => value.to_python(py),
                 Err(error) => Err(crate::errors::exception(py, &error)),
@@ -207,33 +223,54 @@ static CODECS: LazyLock<HashMap<String, Codecs>> = LazyLock::new(|| {
 ///
 /// # Errors
 /// `Argument` when the value cannot be converted to a value of the carrier. The text of this error
-/// depends only on the domain. The text is the same for all values that cannot be converted.
+/// depends only on the domain. The text is the same for all values that cannot be converted. The
+/// error of [`unless_stopped`].
 pub(crate) fn of_domain(value: &Bound<'_, PyAny>, domain: &AnyDomain) -> Result<AnyValue> {
+    converted(value, domain)?.ok_or_else(|| outside(domain))
+}
+/// Convert a Python value to a value of the carrier of a domain. `None` means that the value cannot
+/// be converted.
+///
+/// # Errors
+/// The error of [`unless_stopped`].
+pub(crate) fn converted(value: &Bound<'_, PyAny>, domain: &AnyDomain) -> Result<Option<AnyValue>> {
     let carrier = domain.carrier();
     if carrier == AnyValue::type_name() {
-        return Ok(Extrinsic::value(value));
+        return Ok(Some(Extrinsic::value(value)));
     }
-    let converted = match CODECS.get(&carrier.to_string()) {
+    converting(|| match CODECS.get(&carrier.to_string()) {
         Some(codecs) => (codecs.from)(value),
-        None if carrier.head() == "DataFrame" => frames::frame(value, domain)
-            .or_else(|| domain.decode(&json::from_python(value).ok()?).ok()),
+        None if carrier.head() == "DataFrame" => match frames::frame(value, domain)? {
+            None => decoded(value, domain),
+            frame => Ok(frame),
+        },
         None if carrier.head() == "BitVector" => bits::vector(value, domain),
-        None => json::from_python(value).and_then(|json| domain.decode(&json)).ok(),
-    };
-    converted.ok_or_else(|| outside(domain))
+        None => decoded(value, domain),
+    })
+}
+/// Convert a Python value to JSON, and read a value of the carrier of a domain from the JSON.
+///
+/// # Errors
+/// The error of [`unless_stopped`].
+pub(crate) fn decoded(value: &Bound<'_, PyAny>, domain: &AnyDomain) -> Result<Option<AnyValue>> {
+    match json::from_python(value) {
+        Ok(json) => Ok(domain.decode(&json).ok()),
+        Err(error) if is_stop(&error) => Err(error),
+        Err(_) => Ok(None),
+    }
 }
 /// Convert a Python value to a value of a type.
 ///
 /// # Errors
 /// `TypeParse` when Python values cannot be converted to the type. `FailedCast` when the value is
-/// not of the type.
+/// not of the type. The error of [`unless_stopped`].
 pub(crate) fn of_type(value: &Bound<'_, PyAny>, type_name: &TypeName) -> Result<AnyValue> {
     if is_object(type_name) {
         return Ok(Extrinsic::value(value));
     }
     if let Some((first, second)) = with_object(type_name) {
         let expected = || Error::FailedCast(format!("expected a value of type {type_name}"));
-        let (a, b) = <(AnyValue, AnyValue)>::from_python(value).ok_or_else(expected)?;
+        let (a, b) = <(AnyValue, AnyValue)>::from_python(value)?.ok_or_else(expected)?;
         let part = |part: AnyValue, name| {
             let object = part.downcast_ref::<Extrinsic>()?;
             of_type(&object.get(value.py()), name)
@@ -241,9 +278,13 @@ pub(crate) fn of_type(value: &Bound<'_, PyAny>, type_name: &TypeName) -> Result<
         return Ok(AnyValue::new((part(a, first)?, part(b, second)?)));
     }
     let codecs = CODECS.get(&type_name.to_string()).ok_or_else(|| unreadable(type_name))?;
-    let rows = if type_name.head() == "Vec" { LIST_OF_SET } else { "" };
-    (codecs.from)(value)
-        .ok_or_else(|| Error::FailedCast(format!("expected a value of type {type_name}{rows}")))
+    (codecs.from)(value)?.ok_or_else(|| {
+        Error::FailedCast(match type_name.head() {
+            "" if type_name.args().iter().all(is_object) => "expected a pair".into(),
+            "Vec" => format!("expected a value of type {type_name}{LIST_OF_SET}"),
+            _ => format!("expected a value of type {type_name}"),
+        })
+    })
 }
 /// Check that Python values can be converted to a type.
 ///

@@ -489,11 +489,22 @@ def copied(value, size=12):
     ],
 )
 def test_bits_are_read_in_each_form(value):
-    assert copied(value) == "100000000010"
+    assert copied(value) == [bit == 1 for bit in BITS]
     noisy = dp.m.make_randomized_response_bitvec(
         dp.bitvector_domain(max_weight=2, size=12), dp.discrete_distance(), f=0.5
     )
-    assert len(noisy(value)) == 12
+    release = noisy(value)
+    assert len(release) == 12 and {type(bit) for bit in release} == {bool}
+    # The domain takes what the measurement releases.
+    assert dp.bitvector_domain(size=12).member(release)
+    counts = dp.m.debias_randomized_response_bitvec([release, release], 0.5)
+    assert set(counts) <= {-1.0, 3.0}
+
+
+def test_bits_in_the_other_order_are_unpacked_first():
+    assert copied(numpy.unpackbits(numpy.packbits(BITS), count=12)) == [bit == 1 for bit in BITS]
+    text = dp.bitvector_domain.__doc__
+    assert 'numpy.packbits(bits, bitorder="little")' in text and "numpy.unpackbits" in text
 
 
 def test_values_that_are_no_bits_of_the_domain_are_refused_with_one_message():
@@ -511,6 +522,7 @@ def test_values_that_are_no_bits_of_the_domain_are_refused_with_one_message():
         messages.add(caught.value.message)
     [message] = messages
     assert 'a text such as "0011"' in message and 'numpy.packbits(bits, bitorder="little")' in message
+    assert "the first bit is the lowest bit of its byte" in message and len(message) < 500
     with pytest.raises(dp.ArgumentError):
         copied({0: "a", 1: "b"}, size=2)
     for value in (BITS, PACKED, PACKED.tobytes()):

@@ -113,7 +113,7 @@ PYTHON = {
         "begins with a value of type Metric"
     ),
     "dp.Context.compositor(**CONTEXT, split_evenly_over=0)": (
-        "argument `split_evenly_over`: expected a whole number above 0"
+        "argument `split_evenly_over`: expected a whole number above 0, and at most 1000000"
     ),
     "dp.Context.compositor(**CONTEXT).query(rho=0.5)": (
         "argument `query`: expected a share in the unit of the budget, epsilon; the budget is in "

@@ -341,6 +341,7 @@ def test_wrong_budgets_are_refused_and_make_no_file(tmp_path):
         ("whole number", {"epsilon": 1, **unit, "unit": 1.5}),
         ("at least 1", {"epsilon": 1, **unit, "unit": 0}),
         ("64 hexadecimal", {"epsilon": 1, **unit, "digest": "abc"}),
+        ("`size`: expected a whole number from 1", {"epsilon": 1, **unit, "size": 0}),
     ]:
         with pytest.raises(dp.OpenDPError, match=text):
             ledger.create("survey", **options)

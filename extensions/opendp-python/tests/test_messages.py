@@ -67,6 +67,14 @@ def test_a_label_of_an_index_is_not_the_type_of_a_column():
         dp.Context.compositor(column, UNIT, LOSS)
 
 
+def test_the_numbers_of_periods_are_not_read_as_whole_numbers():
+    pandas = pytest.importorskip("pandas")
+    column = pandas.Series(pandas.period_range("2020", periods=2))
+    rows = dp.vector_domain(dp.atom_domain(T=int)), dp.symmetric_distance()
+    with pytest.raises(dp.ArgumentError, match="convert dates"):
+        (rows >> dp.t.then_count())(column)
+
+
 @pytest.mark.parametrize("package", ["pandas", "polars", "pyarrow"])
 def test_a_column_without_a_type_of_this_library_is_named_and_its_cells_are_not(package):
     library = pytest.importorskip(package)

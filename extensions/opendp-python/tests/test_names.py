@@ -97,6 +97,13 @@ def test_randomized_bits_are_counted():
             dp.m.debias_randomized_response_bitvec(answers, f)
     with pytest.raises(dp.ArgumentError, match="`answers`"):
         dp.m.debias_randomized_response_bitvec(["1", "11"], 0.5)
+    # A single release is no list of releases.
+    for wrong in ("0110", [True, False], b"01", [b"\0\1"], ["0a"], [[0.5]], [[float("nan")]], None):
+        with pytest.raises(dp.ArgumentError, match="`answers`: expected a list of releases"):
+            dp.m.debias_randomized_response_bitvec(wrong, 0.5)
+    for f in ("0.5", None):
+        with pytest.raises(dp.ArgumentError, match="`f`"):
+            dp.m.debias_randomized_response_bitvec(answers, f)
 
 
 def test_names_that_are_left_out_point_to_others():

@@ -156,6 +156,14 @@ fn a_budget_with_a_unit_refuses_another_distance_and_another_metric() {
     assert_eq!(read.account("b").unwrap().to_json()["unit"]["d_in"], json!(3));
 }
 #[test]
+fn a_budget_for_no_people_is_refused() {
+    let (ledger, _folder) = ledger();
+    let error = ledger.create_with("b", &epsilon("1"), &Terms::new().with_size(0)).unwrap_err();
+    assert_eq!(error.kind(), "Argument");
+    assert!(error.to_string().contains("expected at least 1 person, found 0"), "{error}");
+    ledger.create_with("b", &epsilon("1"), &Terms::new().with_size(1)).unwrap();
+}
+#[test]
 fn a_budget_that_protects_the_number_of_rows_refuses_a_release_with_a_public_number() {
     let (ledger, _folder) = ledger();
     let people = VectorDomain::new(AtomDomain::<i32>::default());

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextvars import ContextVar
+from threading import local
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # Importing `typing` takes longer than importing the library.
@@ -15,8 +15,19 @@ LARGE_DELTA = 1e-3
 LARGEST_DELTA = 1e-2
 """The smallest delta that gives a warning for every number of people."""
 
-SEARCHES = ContextVar("SEARCHES", default=False)
-"""Whether a search runs. During a search, maps do not warn about distances without neighbours."""
+
+class Searches(local):
+    """Whether a search runs in this thread.
+
+    During a search, maps do not warn about distances without neighbours. A search does not yield to
+    other tasks of its thread, so a task that is started in a search runs after the search. A
+    context variable would still be set in this task.
+    """
+
+    running = False
+
+
+SEARCHES = Searches()
 
 
 def warn(measure: Any, loss: Any, size: int | None) -> None:

@@ -30,6 +30,8 @@ def as_arrays(value: Any) -> tuple[bool, Any]:
     if "numpy" in bases and hasattr(value, "mask"):
         return False, value.tolist()
     if package == "pandas":
+        if _is_date(value):
+            raise TypeError("dates are not numbers")
         if type(value.dtype).__module__.partition(".")[0] == "numpy" and value.dtype.kind in "biuf":
             return True, [value.to_numpy()]
         try:
@@ -135,8 +137,10 @@ def _is_no_column(column: Any) -> bool:
 
 
 def _is_date(column: Any) -> bool:
-    """Return whether the cells of an array are dates or durations."""
-    return getattr(getattr(column, "dtype", None), "kind", None) in ("m", "M")
+    """Return whether the cells of an array are dates, periods or durations."""
+    dtype = getattr(column, "dtype", None)
+    # A column of periods of pandas can become the integers that number the periods.
+    return getattr(dtype, "kind", None) in ("m", "M") or type(dtype).__name__ == "PeriodDtype"
 
 
 def _of_arrow(chunk: Any) -> Any:

@@ -7,17 +7,19 @@ from ._cautions import warn
 from ._columns import LAZY, is_lazy
 from ._errors import OpenDPError, in_python, of
 from ._ledger import place_of
+from ._losses import check_loss, loss_of
 from ._measures import below, budget_in, cast, without_delta
 from ._partial import chain
 from ._search import binary_search_param
 from ._shares import account
-from ._spaces import check_loss, domain_of, domains_of_data, loss_of
+from ._spaces import domain_of, domains_of_data
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # Importing `typing` takes longer than importing the library.
     from typing import Any, Callable, Sequence
 
     from ._ledger import Ledger
+    from ._losses import Amount
 
 _make = _native.make
 
@@ -73,11 +75,13 @@ class Context:
 
         With ``ledger``, the whole budget of the context is charged to the budget with the name
         ``budget`` in the ledger, before the data are read. That budget must state the unit of
-        privacy. The charge is the exact value of the floats in ``privacy_loss``. An ``id`` opens
-        one context, because the ledger keeps no answers of contexts. A part of the budget that is
-        not spent is lost. With ``ledger``, ``domain`` is required. Without ``domain``, an error
-        about the type of the data could reveal a fact about the data before the charge. ``by`` is
-        the name of the person who asks.
+        privacy. The charge is the exact value of the floats in ``privacy_loss``. The float 0.1 is
+        above a tenth, so a budget of 1 pays for nine contexts with ``loss_of(epsilon=0.1)``, and for
+        ten contexts with ``loss_of(epsilon=fractions.Fraction(1, 10))``. An ``id`` opens one
+        context, because the ledger keeps no answers of contexts. A part of the budget that is not
+        spent is lost. With ``ledger``, ``domain`` is required. Without ``domain``, an error about the type
+        of the data could reveal a fact about the data before the charge. ``by`` is the name of the
+        person who asks.
 
         ``margins`` of OpenDP 0.16 are not supported: ``dp.Study`` answers questions about tables.
         """
@@ -103,11 +107,19 @@ class Context:
             place[0].charge(place[1], made, d_in)
         return Context(made(data), space, d_in, measure, d_mids, start)
 
-    def query(self, **loss: Any) -> Query:
+    def query(
+        self,
+        *,
+        epsilon: Amount | None = None,
+        delta: Amount | None = None,
+        rho: Amount | None = None,
+    ) -> Query:
         """Begin the next query on the whole data set.
 
-        State the share of the query, unless all shares are fixed.
+        State the share of the query as in ``loss_of``, unless all shares are fixed.
         """
+        stated = {"epsilon": epsilon, "delta": delta, "rho": rho}
+        loss = {name: value for name, value in stated.items() if value is not None}
         if self._d_mids is None:
             d_mid = None
             if loss:
@@ -129,6 +141,9 @@ class Context:
 
     def __call__(self, query: Any) -> Any:
         """Charge the loss of a measurement to the budget, and return its release."""
+        if isinstance(query, Query):
+            reason = "expected a measurement, found a query; write `query.release()`"
+            raise of("Argument", f"argument `query`: {reason}")
         try:
             return self._session(query)
         except OpenDPError as error:
@@ -211,6 +226,10 @@ def _space(domain: Any, metric: Any) -> Any:
     of this type. No function takes a space of single values with the discrete distance. But
     ``make_randomized_response`` makes a measurement with such an input space, so use this space.
     """
+    if not isinstance(domain, _native.Domain):
+        example = "`dp.vector_domain(dp.atom_domain(T=float))`"
+        found = f"expected a domain, such as {example}, found a value of type {type(domain).__name__}"
+        raise of("Argument", f"argument `domain`: {found}")
     if metric.type == "DiscreteDistance" and domain.type.startswith("AtomDomain<"):
         T = domain.carrier_type
         categories = {"String": ["0", "1"], "bool": [False, True]}.get(T, [0, 1])
@@ -266,6 +285,11 @@ class Query:
         share = "" if self._d_mid is None else f"; share {self._d_mid}"
         return f"Query({self._shown or self._made}{share}; not released)"
 
+    def __dir__(self) -> list[str]:
+        steps = _registry.attributes(lambda _: True)
+        then = [name.removeprefix("then_") for name in steps if name.startswith("then_")]
+        return sorted({*super().__dir__(), *then})
+
     def __getattr__(self, name: str) -> Callable[..., Query]:
         if name.startswith("_"):
             raise AttributeError(name)
@@ -276,11 +300,12 @@ class Query:
 
         def append(*args: Any, **kwargs: Any) -> Query:
             known = _registry.find(f"then_{name}") or ""
+            args, kwargs = _registry.kept(args, kwargs)
             if self._make is not None and _registry.takes_space(known):
                 reason = f"`then_{name}` cannot follow a value of type Measurement"
                 raise of("Argument", f"argument `>>`: {reason}; put it before the noise")
             kwargs = self._with_measure(known, args, kwargs)
-            open_at = self._open(name, args, kwargs) if self._make is None else None
+            open_at = self._open(known, args, kwargs) if self._make is None else None
             if open_at is None:
                 return self.__rshift__(then(*args, **kwargs))
             left = self._made
@@ -330,27 +355,21 @@ class Query:
         given = any(kwargs.get(key) is not None for key in ("output_measure", "MO"))
         if args or given or not _registry.takes_space(name):
             return kwargs
-        for parameter in _registry.describe(name)["parameters"]:
-            if parameter["name"] == "output_measure":
-                own = self._context._measure
-                for measure in (without_delta(own), own):
-                    if measure.type in parameter["types"]:
-                        return {**kwargs, "output_measure": measure}
+        parameter = _registry.plan_of(name, True).parameters.get("output_measure")
+        if parameter is not None:
+            own = self._context._measure
+            for measure in (without_delta(own), own):
+                if measure.type in parameter["types"]:
+                    return {**kwargs, "output_measure": measure}
         return kwargs
 
     def _open(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
         """Return the name of the missing parameter of a measurement, if exactly one is missing."""
-        family = _registry.describe(_registry.find(f"then_{name}") or "")
-        if family["kind"] != "measurement":
+        if _registry.KINDS[name] != "measurement":
             return None
-        names = list(_registry.signature(family, True).parameters)
-        missing = [
-            parameter["name"]
-            for parameter in family["parameters"]
-            if parameter["default"] is None
-            and parameter["name"] in names[len(args) :]
-            and kwargs.get(parameter["name"]) is None
-        ]
+        plan = _registry.plan_of(name, True)
+        rest = [known for known in plan.names[len(args) :] if known in plan.required]
+        missing = [known for known in rest if kwargs.get(known) is None]
         return missing[0] if len(missing) == 1 else None
 
     def _candidate(self, d_mid: Any) -> Callable[[Any], Any]:
@@ -412,13 +431,18 @@ class Query:
     def resolve(self, bounds: tuple[Any, Any] | None = None, T: Any = None) -> Any:
         """Make the measurement, without a release.
 
-        ``bounds`` and ``T`` are the range and the type of an open parameter of noise.
+        ``bounds`` and ``T`` are the range and the type of an open parameter of noise. If no
+        parameter is open, each of them is an error.
         """
         context = self._context
         d_mid = context._share(self._d_mid)
         if self._make is not None:
             make = self._candidate(d_mid)
             return make(_solve(make, context._d_in, d_mid, bounds, T))
+        for name, value in (("bounds", bounds), ("T", T)):
+            if value is not None:
+                reason = "no parameter of this query is open, so leave it out"
+                raise of("Argument", f"argument `{name}`: {reason}")
         if not isinstance(self._made, _native.Measurement):
             reason = "expected a measurement; append noise, such as `.laplace()`"
             raise of("Argument", f"argument `query`: {reason}")

@@ -88,7 +88,7 @@ class Ledger:
                 _whole("unit", unit, 2**32 - 1),
                 None if contributions is None else _whole("contributions", contributions, 2**32 - 1),
             )
-        people = None if size is None else _whole("size", size, 2**64 - 1)
+        people = None if size is None else _whole("size", size, 2**64 - 1, 1)
         amounts = (stated[0], stated[1], stated[2])
         texts = self._ledger.create(name, amounts, tight, protected, (digest, people))
         if texts:
@@ -158,13 +158,15 @@ def _amount(name: str, value: Any) -> str | None:
     raise of("Argument", f"argument `{name}`: expected a number, or a text such as `1/3`")
 
 
-def _whole(name: str, value: Any, largest: int) -> int:
+def _whole(name: str, value: Any, largest: int, least: int = 0) -> int:
+    """Return a whole number from ``least`` to ``largest``."""
     import operator
 
     try:
         number = operator.index(value)
     except TypeError:
         number = -1
-    if isinstance(value, bool) or not 0 <= number <= largest:
-        raise of("Argument", f"argument `{name}`: expected a whole number from 0 to {largest}")
+    if isinstance(value, bool) or not least <= number <= largest:
+        reason = f"expected a whole number from {least} to {largest}"
+        raise of("Argument", f"argument `{name}`: {reason}")
     return number

@@ -85,7 +85,8 @@ def budget_in(inner: Any, outer: Any, loss: Any, alpha: float | None) -> Any:
         made = cast(_make("make_adaptive_composition", given), outer, loss)
         return bool(made.check(1, loss))
 
-    largest = _native.search_float(fits, (0.0, 1.7976931348623157e308))
+    # Without bounds, the search first finds the order of magnitude in a few steps.
+    largest = _native.search_float(fits)
     if largest <= 0:
         reason = f"the share {loss} in {outer} is too small: no loss above 0 in {inner} converts to it"
         raise of("Argument", f"argument `output_measure`: {reason}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import _native
-from ._errors import of
+from ._errors import OpenDPError, in_python, of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # Importing `typing` takes longer than importing the library.
@@ -82,7 +82,11 @@ def chain(left: Any, right: Any) -> Any:
             right = _native.function(right)
         if isinstance(left, _native.Measurement) and isinstance(right, _native.Transformation):
             right = right.function
-        made = _native.then(left, right)
+        try:
+            made = _native.then(left, right)
+        except OpenDPError as error:
+            in_python(error)
+            raise
         if made is not None:
             return made
     reason = f"{_name(right)} cannot follow {_name(left)}"

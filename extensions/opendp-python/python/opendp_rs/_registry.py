@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 from . import _native
 from ._errors import OpenDPError, in_python, of
+from ._losses import check_loss, plain_loss
 from ._partial import Partial, as_space
-from ._spaces import check_loss, plain_loss
 from ._types import default_types, float_types, inferring, is_type, type_name
 
 TYPE_CHECKING = False
@@ -77,7 +79,7 @@ def _spaces(family: dict[str, Any]) -> list[str]:
 
 def takes_space(name: str) -> bool:
     """Return whether a constructor takes an input space, which the left operand of ``>>`` gives."""
-    return "input" in _spaces(describe(name))
+    return "input" in plan_of(name, False).spaces
 
 
 def signature(family: dict[str, Any], partial: bool = False) -> inspect.Signature:
@@ -144,9 +146,14 @@ def _place(family: dict[str, Any], generic: str) -> int:
     return int("input" in _spaces(family) and generic in _DETERMINED)
 
 
+def _takes_function(parameter: dict[str, Any] | None) -> bool:
+    starts = ("AnyFunction", "StabilityMap", "PrivacyMap")
+    return parameter is not None and parameter["types"][0].startswith(starts)
+
+
 def _argument(parameter: dict[str, Any] | None, value: Any, given: dict[str, Any]) -> Any:
     """Convert an argument if it is a Python type, a Python function, or a pair that is a space."""
-    if is_type(value):
+    if is_type(value) and not _takes_function(parameter):
         return type_name(value)
     if isinstance(value, (list, tuple)) and any(is_type(item) for item in value):
         return [type_name(item) for item in value]
@@ -197,6 +204,12 @@ class _Plan:
         }
         own = {name for name in self.parameters if not (partial and name == "input")}
         self.required = [name for name in self.parameters if name in own - self.optional]
+        # The arguments for which None is a value, such as a null.
+        self.nullable = {
+            name
+            for name, of_it in self.parameters.items()
+            if any(type.startswith(("Option<", "AnyValue")) for type in of_it["types"])
+        }
         self.known = {*self.names, *own, *self.generics}
         if any(of_it["types"][0] == "AnyFunction" for of_it in self.parameters.values()):
             self.known.add("TO")
@@ -210,7 +223,8 @@ _PARTS = (_native.Domain, _native.Metric)
 _PLANS: dict[tuple[str, bool], _Plan] = {}
 
 
-def _plan(name: str, partial: bool) -> _Plan:
+def plan_of(name: str, partial: bool) -> _Plan:
+    """Return the plan for calls of a constructor."""
     key = (name, partial)
     if key not in _PLANS:
         _PLANS[key] = _Plan(describe(name), partial)
@@ -221,7 +235,7 @@ def _gather(
     constructor: str, args: tuple[Any, ...], kwargs: dict[str, Any], partial: bool
 ) -> dict[str, Any]:
     """Assign the arguments of a call to the names of the registered parameters."""
-    plan = _plan(constructor, partial)
+    plan = plan_of(constructor, partial)
     if len(args) > len(plan.names):
         found = f"too many arguments: expected at most {len(plan.names)}, found {len(args)}"
         raise of("Argument", f"argument `{plan.name}`: {found}")
@@ -236,6 +250,10 @@ def _gather(
         domain, metric = given.pop(f"{name}_domain", None), given.pop(f"{name}_metric", None)
         if domain is None and metric is None:
             continue
+        if given.get(name) is not None:
+            other = f"{name}_domain" if domain is not None else f"{name}_metric"
+            found = f"expected either `{name}`, or `{name}_domain` and `{name}_metric`"
+            raise of("Argument", f"argument `{name}`: {found}, found `{name}` and `{other}`")
         space = as_space((domain, metric) if metric is not None else domain)
         if space is None:
             if isinstance(domain, _native.Domain) and metric is None:
@@ -252,7 +270,7 @@ def _gather(
         if name in plan.spaces and name not in given:
             reason = f"missing, expected a domain, and then a metric as `{name}_metric`"
             raise of("Argument", f"argument `{name}_domain`: {reason}{_in_chain(plan, name)}")
-        if plan.partial and name not in given:
+        if plan.partial and given.get(name) is None and name not in plan.nullable:
             example = f"`{_then(plan.name)}({name}=...)`"
             form = _form(plan.parameters[name]["types"])
             raise of("Argument", f"argument `{name}`: missing{form}; write {example}")
@@ -262,10 +280,16 @@ def _gather(
     for name, value in given.items():
         if value is None and name in plan.optional:
             continue
+        parameter = plan.parameters.get(name)
+        if parameter is not None and parameter["types"] == ["Vec<AnyMeasurement>"]:
+            value = _list_of_objects(name, value)
         converted[name] = value
     for name, value in converted.items():
         _check(name, plan.parameters.get(name), value)
-    first = {name: _argument(None, value, {}) for name, value in converted.items()}
+    first = {
+        name: value if _takes_function(plan.parameters.get(name)) else _argument(None, value, {})
+        for name, value in converted.items()
+    }
     result = {
         name: _argument(plan.parameters.get(name), value, first) for name, value in first.items()
     }
@@ -338,12 +362,38 @@ def _check(name: str, parameter: dict[str, Any] | None, value: Any) -> None:
         raise of("Argument", f"argument `{name}`: {found}")
     if types == ["AnyMeasurement"]:
         _check_measurement(name, value)
+    start, end = "Measurement<AnyDomain, AnyMetric, ", ", AnyValue>"
+    if types and all(kind.startswith(start) and kind.endswith(end) for kind in types):
+        _check_measure(name, [kind[len(start) : -len(end)] for kind in types], value)
     if types == ["Vec<AnyMeasurement>"] and isinstance(value, (list, tuple)):
         for i, item in enumerate(value):
             _check_measurement(f"{name}[{i}]", item)
-    function = types and types[0].startswith(("AnyFunction", "StabilityMap", "PrivacyMap"))
-    if function and not callable(value) and type(value).__module__ != "opendp_rs":
+    if _takes_function(parameter) and not callable(value) and type(value).__module__ != "opendp_rs":
         raise of("Argument", f"argument `{name}`: expected a function, found {_kind(value)}")
+
+
+def _list_of_objects(name: str, value: Any) -> Any:
+    """Return a list of the objects in an iterable. Any other value is returned unchanged."""
+    if isinstance(value, (str, bytes, dict)) or not hasattr(value, "__iter__"):
+        return value
+    try:
+        return list(value)
+    except Exception:
+        raise of("Argument", f"argument `{name}`: its items cannot be read") from None
+
+
+def _check_measure(name: str, known: list[str], value: Any) -> None:
+    """Refuse a measurement whose loss is in another measure than the known ones."""
+    _check_measurement(name, value)
+    found = _kind(value)
+    if isinstance(value, _native.Measurement):
+        measure = value.output_measure.type
+        if measure in known:
+            return
+        found = f"one in `{measure}`"
+    listed = ", ".join(f"`{measure}`" for measure in known)
+    reason = f"expected a measurement whose loss is in one of {listed}, found {found}"
+    raise of("Argument", f"argument `{name}`: {reason}")
 
 
 def _check_measurement(name: str, value: Any) -> None:
@@ -377,13 +427,40 @@ def _make(name: str, given: dict[str, Any]) -> Any:
     try:
         return _native.make(name, given)
     except OpenDPError as error:
-        in_python(error)
+        _without_text(in_python(error), given)
         raise
+
+
+def _without_text(error: OpenDPError, given: dict[str, Any]) -> None:
+    """Name NaN and infinities in an error. The library reads them as texts."""
+    start, found, _ = error.message.partition("found a string; write numbers without quotes")
+    name = start.partition("argument `")[2].partition("`")[0]
+    value = given.get(name)
+    items = value if isinstance(value, (list, tuple)) else [value]
+    floats = [item for item in items if isinstance(item, float) and not math.isfinite(item)]
+    if found and floats:
+        kind = "an infinite number" if floats[0] == floats[0] else "NaN"
+        error.message = f"{start}found {kind}"
+        error.args = (error.message,)
 
 
 # What the help in Python says in addition, before the section `Arguments`. The documentation of the
 # registry describes the constructor in Rust.
 _IN_PYTHON = {
+    "bitvector_domain": """# In Python
+A vector of bits is a text such as `"0011"` or a list of booleans. If `size` is stated, it can also
+be a list of the integers 0 and 1, or packed bits: bytes, or an array of numpy with the type `uint8`.
+The first bit of packed bits is the lowest bit of the first byte, as in
+`numpy.packbits(bits, bitorder="little")`. Without `bitorder`, `numpy.packbits` packs in the other
+order, and such bytes are another vector. Unpack them: `numpy.unpackbits(packed, count=size)` is an
+array of the integers 0 and 1.
+
+""",
+    "make_randomized_response_bitvec": """# In Python
+The release is a list of booleans, for every form of the data.
+`dp.m.debias_randomized_response_bitvec(answers, f)` takes a list of such releases.
+
+""",
     "new_queryable": """# In Python
 The function `transition(state, question)` takes two arguments, and returns a pair of the next state
 and the answer. Call the result of `new_queryable` with the first state, and not with a question.
@@ -422,11 +499,36 @@ def function(attribute: str, prefix: str = "") -> Any:
         return _document(make, attribute, name, False)
 
     def then(*args: Any, **kwargs: Any) -> Partial:
-        given = _gather(name, args, kwargs, True)
+        given = _gather(name, *kept(args, kwargs), True)
         make = lambda space: _make(name, {**given, "input": space})  # noqa: E731
         return Partial(attribute, make, [(name, given)])
 
     return _document(then, attribute, name, True)
+
+
+def kept(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return arguments that can be read several times, and that later changes do not change.
+
+    A step without an input space keeps its arguments, and reads them whenever it gets a space.
+    """
+    return tuple(map(_kept, args)), {name: _kept(value) for name, value in kwargs.items()}
+
+
+def _kept(value: Any, depth: int = 0) -> Any:
+    if depth > 64:  # The library refuses such a value.
+        return value
+    if isinstance(value, (list, tuple)) or hasattr(value, "__next__"):
+        items = [_kept(item, depth + 1) for item in value]
+        return tuple(items) if isinstance(value, tuple) else items
+    if isinstance(value, dict):
+        return {key: _kept(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, type) or not hasattr(value, "dtype"):
+        return value
+    # The copy of an array of numpy, or of a column of pandas or Polars.
+    for method in ("copy", "clone"):
+        if hasattr(value, method):
+            return getattr(value, method)()
+    return value
 
 
 def module(accept: Callable[[str], bool], where: str, prefix: str = "") -> tuple[Any, Any]:

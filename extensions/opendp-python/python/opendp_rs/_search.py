@@ -7,7 +7,7 @@ import math
 from . import _native
 from ._cautions import SEARCHES
 from ._errors import OpenDPError, of
-from ._spaces import check_loss, plain_loss
+from ._losses import check_loss, plain_loss
 from ._types import type_name
 
 TYPE_CHECKING = False
@@ -36,12 +36,26 @@ def _is_float(predicate: Callable[[Any], Any], bounds: tuple[Any, Any] | None, T
 
 def _both(bounds: tuple[Any, Any] | None) -> tuple[Any, Any] | None:
     """Replace a bound that is None by a limit of its type. ``(None, None)`` means no bounds."""
-    if bounds is None or tuple(bounds) == (None, None):
+    if bounds is None:
         return None
-    low, high = bounds
+    try:
+        low, high = bounds
+    except (TypeError, ValueError):
+        low = high = "no numbers"
+    for bound in (low, high):
+        is_number = isinstance(bound, (int, float)) or getattr(bound, "ndim", None) == 0
+        if bound is not None and not (is_number and bound == bound):
+            reason = "expected a pair of two numbers, (lower, upper)"
+            raise of("Argument", f"argument `bounds`: {reason}")
+    if low is None and high is None:
+        return None
     known = low if high is None else high
     most: Any = 1.7976931348623157e308 if isinstance(known, float) else 2**63 - 1
     return -most if low is None else low, most if high is None else high
+
+
+def _is_whole(bound: Any) -> bool:
+    return hasattr(bound, "__index__") and -(2**63) <= bound < 2**63
 
 
 def _refuses(predicate: Callable[[Any], Any], value: Any) -> bool:
@@ -72,6 +86,9 @@ def binary_search(
         found: Any = _quietly(_native.search_float, predicate, pair)
         below: Any = math.nextafter(found, -math.inf)
     else:
+        if bounds is not None and not all(_is_whole(bound) for bound in bounds):
+            reason = "expected whole numbers from -2^63 to below 2^63; among floats, state `T=float`"
+            raise of("Argument", f"argument `bounds`: {reason}")
         found = _quietly(_native.search_int, predicate, bounds)
         below = found - 1
     if not return_sign:
@@ -87,13 +104,14 @@ def _quietly(search: Callable[..., Any], predicate: Callable[[Any], bool], *boun
     condition once more, and show the warning if it comes again. Use the found value, or the upper
     bound if no value is found.
     """
-    outside, error = SEARCHES.set(True), None
+    outside, error = SEARCHES.running, None
+    SEARCHES.running = True
     try:
         found = search(predicate, *bounds)
     except OpenDPError as raised:
         found, error = bounds[0][1] if bounds and bounds[0] is not None else 1, raised
     finally:
-        SEARCHES.reset(outside)
+        SEARCHES.running = outside
     _fails(predicate, found[1] if isinstance(found, tuple) else found)
     if error is not None:
         raise error
@@ -139,6 +157,11 @@ def binary_search_param(
     def meets(value: Any) -> bool:
         made = make_chain(value)
         try:
+            if not hasattr(made, "check"):
+                expected = "expected a function that returns a measurement or a transformation"
+                found = f"{expected}, found a value of type {type(made).__name__}"
+                advice = "begin the chain with its space, as in `lambda scale: space >> ...`"
+                raise of("Argument", f"argument `make_chain`: {found}; {advice}")
             if isinstance(made, _native.Measurement):
                 check_loss("d_out", made.output_measure, d_out)
             _native.check_distances(made, d_in, d_out)

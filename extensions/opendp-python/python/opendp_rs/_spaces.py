@@ -1,9 +1,10 @@
-"""Make domains, metrics and measures from Python types. Make units of privacy and budgets."""
+"""Make domains, metrics, measures and units of privacy from Python types."""
 
 from __future__ import annotations
 
 from . import _native
 from ._errors import OpenDPError, of
+from ._losses import number
 from ._types import is_changed, type_name
 
 TYPE_CHECKING = False
@@ -22,6 +23,8 @@ def domain_of(T: Any, infer: bool = False) -> Any:
         T = _type_of(T)
     name = type_name(T)
     origin, args = _parts(name)
+    if len(args) != _ARGUMENTS.get(origin, len(args)) or name.count("<") > _DEEPEST:
+        raise of("TypeParse", f"cannot read type `{name[:80]}`: expected a type such as Vec<i32>")
     if origin == "Vec":
         return _make("vector_domain", {"atom_domain": domain_of(args[0])})
     if origin == "Option":
@@ -36,6 +39,13 @@ def domain_of(T: Any, infer: bool = False) -> Any:
         key = "atom_domain" if origin == "VectorDomain" else "element_domain"
         return _make("vector_domain" if key == "atom_domain" else "option_domain", {key: inner})
     return _make("atom_domain", {"T": name})
+
+
+# The number of type arguments.
+_ARGUMENTS = dict.fromkeys("Vec Option AtomDomain VectorDomain OptionDomain".split(), 1)
+_ARGUMENTS["HashMap"] = 2
+_DEEPEST = 32
+"""The largest depth of types inside of types."""
 
 
 def _parts(name: str) -> tuple[str, list[str]]:
@@ -55,8 +65,10 @@ def _list_of(item: Any) -> Any:
     return list.__class_getitem__(item)
 
 
-def _type_of(value: Any) -> Any:
+def _type_of(value: Any, depth: int = 0) -> Any:
     """Return the type of public data."""
+    if depth > _DEEPEST:
+        raise of("TypeParse", f"cannot infer a type: lists inside of lists, {_DEEPEST} or more")
     cell = _cell_of(value)
     if cell is not None:
         return _list_of(cell)
@@ -67,7 +79,7 @@ def _type_of(value: Any) -> Any:
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, list):
-        kinds = {_type_of(item) for item in value[:1000]}
+        kinds = {_type_of(item, depth + 1) for item in value[:1000]}
         if len(kinds) == 1:
             return _list_of(kinds.pop())
         raise of("TypeParse", "cannot infer the type of the items: state it, as in list[int]")
@@ -245,7 +257,7 @@ def unit_of(
         raise of("Argument", "argument `ordered`: only contributions and changes have an order")
     number_type = type(distance)
     if name != "local":
-        distance = _number(name, distance)
+        distance = number(name, distance)
         if name in ("contributions", "changes") and distance != int(distance):
             raise of("Argument", f"argument `{name}`: expected a whole number, found {distance!r}")
     elif not distance:
@@ -264,104 +276,3 @@ def unit_of(
     return _make(
         {"absolute": "absolute_distance"}.get(name, f"{name}_distance"), {"T": of_type}
     ), distance
-
-
-def loss_of(
-    epsilon: float | None = None, delta: float | None = None, rho: float | None = None
-) -> tuple[Any, Any]:
-    """Describe a budget: a measure, and the largest loss in this measure.
-
-    An infinite loss gives no protection, and a delta of at least 1 gives none either. So both are
-    errors.
-    """
-    if (epsilon is None) == (rho is None):
-        found = "neither" if epsilon is None else "both"
-        raise of("Argument", f"argument `epsilon`: expected either epsilon or rho, found {found}")
-    name = "max_divergence" if rho is None else "zero_concentrated_divergence"
-    measure = _make(name, {})
-    loss = _number("epsilon", epsilon) if rho is None else _number("rho", rho)
-    if delta is None:
-        return measure, loss
-    pair = loss, _number("delta", delta)
-    _check_delta("delta", pair[1])
-    return _make("approximate", {"measure": measure}), pair
-
-
-def plain_loss(name: str, loss: Any, depth: int = 0) -> Any:
-    """Return a loss whose parts can be read several times.
-
-    Lists, arrays, iterators and other iterables become tuples, and so do the iterables in them.
-    Numbers, texts, bytes and most dictionaries with text keys stay as they are. The library reads
-    iterables as tuples, too. So a check of the returned loss finds each number that the library
-    reads, even a number in an array, a deque or an iterator. ``depth`` is the number of iterables
-    around this part.
-    """
-    if isinstance(loss, (int, float, str, bytes)) or loss is None or depth > 64:
-        return loss
-    if isinstance(loss, (set, frozenset)):
-        found = f"expected a number, a list or a tuple, found a value of type {type(loss).__name__}"
-        raise of("Argument", f"argument `{name}`: {found}; a set has no order")
-    if isinstance(loss, dict):
-        pairs = tuple(dict.items(loss))
-        if all(isinstance(key, str) for key, _ in pairs):
-            is_tuple = len(pairs) == 1 and pairs[0][0] == "__tuple__"
-            return plain_loss(name, pairs[0][1], depth + 1) if is_tuple else loss
-        # The library reads such a dictionary as a list of pairs.
-        loss = pairs
-    elif not isinstance(loss, (tuple, list)):
-        for method in ("tolist", "to_list", "to_pylist"):
-            try:
-                listed = getattr(loss, method)()
-            except Exception:
-                continue
-            return plain_loss(name, listed, depth + 1)
-    # The class of another package can raise any exception.
-    try:
-        items = iter(loss)
-    except Exception:
-        return loss
-    try:
-        parts = tuple(items)
-    except Exception as error:
-        reason = f"the loss cannot be read: its iteration raised {type(error).__name__}"
-        raise of("Argument", f"argument `{name}`: {reason}; pass a tuple of numbers") from None
-    return tuple(plain_loss(name, part, depth + 1) for part in parts)
-
-
-def check_loss(name: str, measure: Any, loss: Any) -> Any:
-    """Refuse a loss that bounds nothing: an infinite loss, or a delta of at least 1.
-
-    Return the loss that was checked. Its iterables are tuples. The caller must use this loss,
-    because the check consumes an iterator.
-    """
-    loss = plain_loss(name, loss)
-    parts = loss if isinstance(loss, tuple) else (loss,)
-    # Some losses, such as curves, are not numbers. The library checks them.
-    plain = [isinstance(part, (int, float, str)) or hasattr(part, "dtype") for part in parts]
-    numbers = [_number(name, part) if is_plain else 0 for part, is_plain in zip(parts, plain)]
-    if measure.type.startswith("Approximate<") and len(numbers) == 2:
-        _check_delta(name, numbers[1])
-    return loss
-
-
-def _check_delta(name: str, delta: float) -> None:
-    if delta >= 1:
-        reason = f"expected a delta below 1, found {delta!r}; a delta of 1 gives no protection"
-        raise of("Argument", f"argument `{name}`: {reason}")
-
-
-def _number(name: str, value: Any) -> Any:
-    """Return a finite number of at least 0. A scalar of numpy becomes a number of Python."""
-    if hasattr(value, "dtype") and getattr(value, "ndim", None) == 0:
-        value = value.item()
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        found = f"found a value of type {type(value).__name__}"
-        hint = "; write numbers without quotes" if isinstance(value, str) else ""
-        raise of("Argument", f"argument `{name}`: expected a number, {found}{hint}")
-    if not 0 <= value <= 1.7976931348623157e308:
-        shown = repr(value)
-        if isinstance(value, int) and not -(10**15) < value < 10**15:
-            shown = "a number below 0" if value < 0 else "a number above all floats"
-        reason = f"expected a finite number of at least 0, found {shown}"
-        raise of("Argument", f"argument `{name}`: {reason}")
-    return value

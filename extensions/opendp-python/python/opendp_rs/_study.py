@@ -55,6 +55,21 @@ class Study:
             for text in texts:
                 warnings.warn(f"study, {text}", UserWarning, stacklevel=2)
 
+    def __repr__(self) -> str:
+        measure, loss, _ = self._study.budget()
+        names = ", ".join(map(repr, self._study.columns()))
+        return f"Study(columns {names}; budget {loss} in {measure})"
+
+    def __copy__(self) -> Study:
+        # The budget of a study can be spent once, also through its copy.
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise TypeError(
+            "a study cannot be pickled or copied deeply, because a copy could spend the same budget again; "
+            "make a new `Study` of the document, and count the losses of both studies"
+        )
+
     def rehearse(self, alpha: float = 0.05) -> Outcome:
         """Find the costs and the error bounds of the answers, without data.
 
@@ -154,7 +169,9 @@ class Outcome:
 
         If the answers were charged to a ledger, ``charge`` describes the charge.
         """
-        return self._document
+        import copy
+
+        return copy.deepcopy(self._document)
 
     def __repr__(self) -> str:
         return self._text

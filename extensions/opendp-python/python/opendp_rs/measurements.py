@@ -19,21 +19,43 @@ __getattr__, _names = module(in_measurements, "`dp.m`")
 def debias_randomized_response_bitvec(answers: Sequence[Any], f: float) -> list[float]:
     """Estimate the number of ones at each place of bit vectors.
 
-    Each answer is a release of ``make_randomized_response_bitvec``: a text of the digits 0 and 1,
-    or a list of booleans. All answers have the same length. ``f`` is the argument of the
+    Each answer is a release of ``make_randomized_response_bitvec``: a list of booleans, or a text
+    of the digits 0 and 1. All answers have the same length. ``f`` is the argument of the
     measurement: with probability ``f``, a bit is replaced by a fair coin. The estimate for a place
     with ``Y`` ones in ``n`` answers is ``(Y - n f / 2) / (1 - f)``, which is correct on average.
     """
-    if not 0.0 <= f < 1.0:
-        reason = f"expected a number of at least 0 and below 1, found {f}"
+    if not (isinstance(f, (int, float)) and 0.0 <= f < 1.0):
+        reason = f"expected a number of at least 0 and below 1, found {f!r}"
         raise of("Argument", f"argument `f`: {reason}")
-    rows = [[int(bit) for bit in answer] for answer in answers]
-    if any(bit not in (0, 1) for row in rows for bit in row):
-        reason = "expected texts of the digits 0 and 1, or lists of booleans; unpack packed bits"
-        raise of("Argument", f"argument `answers`: {reason}")
+    # A single text is one release, and each of its characters would count as a release of one bit.
+    listed = None if isinstance(answers, (str, bytes, bytearray)) else _lists(answers)
+    found = [None] if listed is None else [_bits(answer) for answer in listed]
+    rows = [row for row in found if row is not None]
+    if len(rows) < len(found):
+        expected = "expected a list of releases: lists of booleans, or texts of the digits 0 and 1"
+        raise of("Argument", f"argument `answers`: {expected}; unpack packed bits")
     if len({len(row) for row in rows}) > 1:
         raise of("Argument", "argument `answers`: expected the same length for all")
     return [(sum(place) - len(rows) * f / 2) / (1 - f) for place in zip(*rows)]
+
+
+def _lists(values: Any) -> list[Any] | None:
+    """Return a list of the items of an iterable. Return None for any other value."""
+    try:
+        return list(values)
+    except TypeError:
+        return None
+
+
+def _bits(answer: Any) -> list[int] | None:
+    """Return the bits of a release as integers. Return None if the value is no such release."""
+    if isinstance(answer, (bytes, bytearray)):
+        return None
+    known = "01" if isinstance(answer, str) else (0, 1)
+    listed = _lists(answer)
+    if listed is None or not all(bit in known for bit in listed):
+        return None
+    return [int(bit) for bit in listed]
 
 
 def __dir__() -> list[str]:

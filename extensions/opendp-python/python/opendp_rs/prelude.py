@@ -12,6 +12,7 @@ from . import combinators, measurements, transformations
 from ._context import Context, Query
 from ._errors import OpenDPError
 from ._ledger import Ledger
+from ._losses import loss_of
 from ._native import (
     Domain,
     Function,
@@ -41,7 +42,7 @@ from ._search import (
     binary_search_param,
     exponential_bounds_search,
 )
-from ._spaces import domain_of, loss_of, measure_of, metric_of, space_of, unit_of
+from ._spaces import domain_of, measure_of, metric_of, space_of, unit_of
 from ._study import Outcome, Study
 from ._types import set_default_float_type, set_default_int_type
 
@@ -87,7 +88,13 @@ def serialize(dp_obj: _Any) -> str:
 
 def deserialize(dp_json: str | bytes) -> _Any:
     """Build the object of a document of this library or of OpenDP 0.16."""
-    text = dp_json.decode() if isinstance(dp_json, bytes) else dp_json
+    try:
+        text = dp_json.decode() if isinstance(dp_json, bytes) else dp_json
+    except UnicodeDecodeError:
+        raise _errors.of("Argument", "argument `dp_json`: the bytes are not UTF-8") from None
+    if not isinstance(text, str):
+        found = f"found a value of type {type(text).__name__}"
+        raise _errors.of("Argument", f"argument `dp_json`: expected the text of a document, {found}")
     if not _native.is_partial(text):
         return _native.load(text)
     return _Partial("document", lambda space: _native.load(text, space), [(None, text)])
@@ -99,12 +106,19 @@ def new_privacy_profile(curve: _Any) -> PrivacyProfile:
     The caller promises that the function never increases, and that its deltas are never too small.
     Each evaluation checks the first promise against earlier evaluations.
     """
+    if not callable(curve):
+        found = f"expected a function, found a value of type {type(curve).__name__}"
+        raise _errors.of("Argument", f"argument `curve`: {found}")
     return _native.privacy_profile(curve)
 
 
 def describe(name: str) -> dict[str, _Any]:
     """Describe a constructor: parameters, types, documentation, origin and signatures."""
-    return dict(_registry.describe(_registry.find(name) or name))
+    if not isinstance(name, str):
+        found = f"found a value of type {type(name).__name__}"
+        raise _errors.of("Argument", f'argument `name`: expected a name, such as "make_count", {found}')
+    # The result is new, so a change of it changes nothing else.
+    return _native.describe(_registry.find(name) or name)
 
 
 def names() -> list[str]:

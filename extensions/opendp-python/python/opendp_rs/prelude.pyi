@@ -105,6 +105,7 @@ from . import combinators as combinators, measurements as measurements, transfor
 from ._context import Context as Context, Query as Query
 from ._errors import OpenDPError as OpenDPError
 from ._ledger import Ledger as Ledger
+from ._losses import loss_of as loss_of
 from ._native import (
     Domain as Domain,
     Function as Function,
@@ -134,7 +135,7 @@ from ._search import (
     binary_search_param as binary_search_param,
     exponential_bounds_search as exponential_bounds_search,
 )
-from ._spaces import domain_of as domain_of, loss_of as loss_of, measure_of as measure_of, metric_of as metric_of, space_of as space_of, unit_of as unit_of
+from ._spaces import domain_of as domain_of, measure_of as measure_of, metric_of as metric_of, space_of as space_of, unit_of as unit_of
 from ._study import Outcome as Outcome, Study as Study
 from ._types import set_default_float_type as set_default_float_type, set_default_int_type as set_default_int_type
 

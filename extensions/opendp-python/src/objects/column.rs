@@ -4,7 +4,8 @@ use opendp_core::erased::AnyDomain;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyString};
 
-use crate::errors::exception;
+use crate::callbacks::unless_stopped;
+use crate::errors::OrRaise;
 use crate::values;
 
 /// A value from Python. If the domain contains vectors, `Arrays` holds a column of numbers or
@@ -33,10 +34,10 @@ impl<'py> Column<'py> {
         let as_arrays = arg.py().import("opendp_rs._columns")?.getattr("as_arrays")?;
         // The text of an exception of another library can contain data. So replace the exception
         // by an error without data.
-        let found: (bool, Bound<'py, PyAny>) = as_arrays
-            .call1((arg,))
-            .and_then(|found| found.extract())
-            .map_err(|_| exception(arg.py(), &values::outside(domain)))?;
+        let found = as_arrays.call1((arg,)).and_then(|found| found.extract());
+        let found: Option<(bool, Bound<'py, PyAny>)> =
+            unless_stopped(arg.py(), found).or_raise(arg.py())?;
+        let found = found.ok_or_else(|| values::outside(domain)).or_raise(arg.py())?;
         match found {
             (true, arrays) => Ok(Column::Arrays(arrays.extract()?)),
             (false, other) => Ok(Column::Other(other)),
@@ -59,7 +60,8 @@ impl<'py> Column<'py> {
             return Ok(array.clone());
         }
         let joined = py.import("numpy")?.call_method1("concatenate", (arrays,));
-        joined.map_err(|_| exception(py, &values::outside(domain)))
+        let joined = unless_stopped(py, joined).or_raise(py)?;
+        joined.ok_or_else(|| values::outside(domain)).or_raise(py)
     }
 }
 /// Return whether a value is an array of numpy. This check does not load numpy.

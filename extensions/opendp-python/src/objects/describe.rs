@@ -8,6 +8,7 @@ use pyo3::types::PyTuple;
 use serde_json::{Value as Json, json};
 
 use super::{Domain, Measure, Metric, PySpace};
+use crate::errors::{OrRaise, detached};
 use crate::values;
 
 macro_rules! described {
@@ -58,8 +59,10 @@ described! {
             self.made.records()
         }
         /// Return whether a value is a member of the domain.
-        fn member(&self, value: &Bound<'_, PyAny>) -> bool {
-            values::of_domain(value, &self.made).is_ok_and(|value| self.made.member(&value))
+        fn member(&self, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+            let py = value.py();
+            let value = values::converted(value, &self.made).or_raise(py)?;
+            detached(py, || Ok(value.is_some_and(|value| self.made.member(&value))))
         }
     }
     Metric {}
@@ -100,6 +103,9 @@ impl PySpace {
         let Ok(other) = other.cast::<PySpace>() else { return Ok(false) };
         let ((a, b), (c, d)) = (self.parts(py)?, other.get().parts(py)?);
         Ok(a.get().made == c.get().made && b.get().made == d.get().made)
+    }
+    fn __hash__(&self, py: Python<'_>) -> PyResult<isize> {
+        self.pair(py)?.hash()
     }
 }
 impl PySpace {

@@ -237,7 +237,7 @@ fn check(made: Constructed, d_in: &Bound<'_, PyAny>, d_out: &Bound<'_, PyAny>) -
 fn warn(py: Python<'_>, neighbours: Result<()>) -> PyResult<()> {
     let Err(error) = neighbours else { return Ok(()) };
     let searches = py.import("opendp_rs._cautions")?.getattr("SEARCHES")?;
-    if searches.call_method0("get")?.is_truthy()? {
+    if searches.getattr("running")?.is_truthy()? {
         return Ok(());
     }
     let text = CString::new(error.to_string()).unwrap_or_default();
