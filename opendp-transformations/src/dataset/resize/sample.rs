@@ -40,12 +40,12 @@ impl<T: Clone> Sample<T> {
         (self.kept, !all)
     }
     /// Read more rows, and update the choice. `below(bound)` draws a uniform index below `bound`.
-    pub(crate) fn absorb(
+    pub(crate) fn absorb<E>(
         &mut self,
         rows: &[T],
         size: usize,
-        mut below: impl FnMut(u64) -> Result<u64>,
-    ) -> Result<()> {
+        mut below: impl FnMut(u64) -> Result<u64, E>,
+    ) -> Result<(), E> {
         let (first, rest) = rows.split_at(rows.len().min(size.saturating_sub(self.kept.len())));
         self.kept.extend_from_slice(first);
         self.seen = self.seen.saturating_add(first.len() as u64);
