@@ -42,7 +42,7 @@ fn a_registration_without_the_macro_is_found_and_called() {
     assert_eq!(found.documentation(), "Return the domain of ages up to `highest`.");
     assert_eq!(found.kind(), Kind::Domain);
     assert_eq!(found.signatures()[0].parameters[0].type_name.to_string(), "i64");
-    for (args, highest) in [(Args::new(), 120), (Args::new().with("highest", json!(17)), 17)] {
+    for (args, highest) in [(Args::new(), 120_i64), (Args::new().with("highest", json!(17)), 17)] {
         let made = found.construct(&args).unwrap();
         let Constructed::Domain(domain) = made else { panic!("another kind") };
         let expected = AtomDomain::bounded(Bounds::new(0, highest).unwrap());
