@@ -9,6 +9,9 @@ use crate::decimal::whole;
 pub trait Atom: Carrier + Clone + Default + PartialOrd + Debug {
     /// Whether NaN is a value of the type.
     const NULLABLE: bool = false;
+    /// Whether the values are numbers. Metrics that measure differences of numbers, such as
+    /// [`AbsoluteDistance`](crate::AbsoluteDistance), refuse domains of other values.
+    const NUMERIC: bool = false;
     /// Return whether this value is NaN.
     fn is_null(&self) -> bool {
         false
@@ -40,6 +43,7 @@ impl HashableAtom for String {}
 macro_rules! integer_atoms {
     ($($t:ident)*) => {$(
         impl Atom for $t {
+            const NUMERIC: bool = true;
             fn from_cell(cell: &str) -> Option<Self> {
                 // Most cells contain only digits, so the fast standard parser runs first.
                 $t::from_str(cell).ok().or_else(|| whole(cell)?.parse().ok())
@@ -54,6 +58,7 @@ macro_rules! float_atoms {
     ($($t:ident)*) => {$(
         impl Atom for $t {
             const NULLABLE: bool = true;
+            const NUMERIC: bool = true;
             fn is_null(&self) -> bool {
                 self.is_nan()
             }

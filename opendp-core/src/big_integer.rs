@@ -45,6 +45,7 @@ fn read(text: &str) -> Option<IBig> {
 }
 
 impl Atom for IBig {
+    const NUMERIC: bool = true;
     fn from_cell(cell: &str) -> Option<Self> {
         read(cell).or_else(|| read(&whole(cell)?))
     }

@@ -1,5 +1,7 @@
 //! Private mechanisms.
 
+use std::mem::replace;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::{fmt, marker::PhantomData, sync::Arc};
 
 use crate::arith::Exact;
@@ -55,7 +57,7 @@ struct Member {
     claims: Arc<Claims>,
     type_name: fn() -> TypeName,
 }
-// For the C ABI, see `shared`. Only the drop of an earlier accuracy can run code of a user.
+// For the C ABI, see `shared`.
 #[allow(improper_ctypes_definitions, reason = "no C code calls these functions")]
 impl Claims {
     /// Make the claims of a measurement without a stated accuracy.
@@ -68,9 +70,11 @@ impl Claims {
     fn of(measure: AnyMeasure, map: UntypedMap, accuracy: Option<Stated>) -> Arc<Self> {
         Arc::new(Claims { measure, map, accuracy })
     }
-    /// Set the accuracy. Other owners of the claims keep the earlier accuracy.
+    /// Set the accuracy. Other owners of the claims keep the earlier accuracy. If the drop of the
+    /// earlier accuracy panics, this panic ends here, because the caller has the C ABI.
     extern "C" fn set_accuracy(claims: &mut Arc<Self>, accuracy: Option<Stated>) {
-        Arc::make_mut(claims).accuracy = accuracy;
+        let earlier = replace(&mut Arc::make_mut(claims).accuracy, accuracy);
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(earlier)));
     }
     /// State the accuracy of the answers of one release, whose type has the name `type_name`.
     extern "C" fn state(
@@ -362,39 +366,4 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> fmt::Debug for Measuremen
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{AbsoluteDistance, AtomDomain, MaxDivergence};
-
-    #[test]
-    fn an_alpha_outside_of_its_range_is_refused_with_and_without_an_accuracy() {
-        let input = Space::new(AtomDomain::<i32>::default(), AbsoluteDistance::<i32>::new());
-        let map = PrivacyMap::<AbsoluteDistance<i32>, MaxDivergence>::new(|_: &i32| Ok(0.0));
-        let function = Function::map(|x: &i32| Ok(*x));
-        let unknown = Measurement::new(input.unwrap(), MaxDivergence, function, map);
-        let known = unknown.clone().with_accuracy(|_| Ok(vec![Some(0.0)]));
-        for alpha in [0.0, -0.5, 1.0_f64.next_up(), f64::NAN] {
-            assert_eq!(unknown.accuracy(alpha).unwrap_err().kind(), "InvalidDistance");
-            assert_eq!(known.accuracy(alpha).unwrap_err().kind(), "InvalidDistance");
-        }
-        assert_eq!(unknown.accuracy(1.0), Ok(vec![None]));
-        assert_eq!(known.accuracy(0.05), Ok(vec![Some(0.0)]));
-    }
-    #[test]
-    fn other_maps_and_measures_keep_what_an_accuracy_bounds() {
-        let input = Space::new(AtomDomain::<i32>::default(), AbsoluteDistance::<i32>::new());
-        let map = PrivacyMap::<AbsoluteDistance<i32>, MaxDivergence>::new(|_: &i32| Ok(0.0));
-        let function = Function::map(|x: &i32| Ok(*x));
-        let made = Measurement::new(input.unwrap(), MaxDivergence, function, map.clone());
-        let number = made.with_accuracy(|_| Ok(vec![Some(1.0)]));
-        let choice = number.clone().with_accuracy_of_scores(|_| Ok(vec![Some(1.0)]));
-        for (made, in_scores) in [(number, false), (choice, true)] {
-            assert_eq!(made.bounds_scores(), in_scores);
-            let converted = made.with_loss(MaxDivergence, map.clone());
-            assert_eq!(converted.bounds_scores(), in_scores);
-            assert_eq!(converted.accuracy(0.05), Ok(vec![Some(1.0)]));
-            let released = converted.then(|| Ok(Function::map(|x: &i32| Ok(*x))));
-            assert!(!released.unwrap().bounds_scores());
-        }
-    }
-}
+mod tests;

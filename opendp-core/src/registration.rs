@@ -19,6 +19,38 @@ use crate::{
 /// conditions: the program links the crate of the registration, and the code of the program names
 /// this crate. Only the fields `construct` and `path` need compiled code for each registration. All
 /// other fields are constant data.
+///
+/// A macro of your crate can write a registration too. Submit it with the macro `submit!` of the
+/// crate `inventory`, version 0.3:
+///
+/// ```
+/// use opendp_core::*;
+///
+/// /// Return the domain of ages up to `highest`.
+/// pub fn age_domain(highest: i64) -> Result<TheDomain<AtomDomain<i64>>> {
+///     Ok(TheDomain(AtomDomain::bounded(Bounds::new(0, highest)?)))
+/// }
+/// type AgeDomain = fn(i64) -> Result<TheDomain<AtomDomain<i64>>>;
+/// type Signature = fn(i64) -> TheDomain<AtomDomain<i64>>;
+/// inventory::submit! {
+///     Registration {
+///         family: &Family {
+///             names: &["acme::age_domain"],
+///             specs: &[("highest", Some("120"))],
+///             function: "age_domain",
+///             source: "", // in a crate: `include_str!` of this file, which has the doc comment
+///             origin: Origin { package: "acme", version: "0.1.0", module: "acme" },
+///         },
+///         generics: &[],
+///         types: <AgeDomain as Constructor<Signature>>::TYPES,
+///         made: <AgeDomain as Constructor<Signature>>::MADE,
+///         construct: |call| Constructor::<Signature>::call(&(age_domain as AgeDomain), call),
+///         path: || "acme::age_domain",
+///     }
+/// }
+/// let mut named = Registration::all().filter(|found| found.family.names == ["acme::age_domain"]);
+/// assert!(named.next().is_some_and(|found| found.construct(&Args::new()).is_ok()));
+/// ```
 #[derive(Clone, Copy)]
 pub struct Registration {
     /// The fields that are the same for all choices of types.
@@ -46,7 +78,7 @@ pub enum Registrations {
     Each(&'static [Registrations]),
 }
 inventory::collect!(Registrations);
-// A registration that is written by hand can be submitted alone.
+// A registration that is not written by `register!` is submitted alone.
 inventory::collect!(Registration);
 impl Registrations {
     fn add_to(&'static self, all: &mut Vec<&'static Registration>) {

@@ -12,7 +12,7 @@ mod temperature;
 use std::cmp::Ordering;
 
 use opendp_core::arith::{Directed, Exact, InfCast, Number};
-use opendp_core::random::{NoEntropy, RandomSource, SecureSource};
+use opendp_core::random::{NoEntropy, RandomSource, SecureSource, securely};
 use opendp_core::{
     Atom, Error, Function, MaxDivergence, Measure, PrivacyMap, Result, Space,
     ZeroConcentratedDivergence,
@@ -20,7 +20,6 @@ use opendp_core::{
 
 use crate::Scale;
 use crate::collected::Collected;
-use crate::noise::noising::drawn;
 use crate::noise::numbers::all_finite;
 use crate::samplers::{Optimize, Score, exponential_top_k, gumbel_top_k};
 
@@ -248,7 +247,7 @@ fn choose_some<T: Number + Score>(
         return Ok(best(&scores, k, optimize));
     }
     let mut chosen = Vec::new();
-    drawn(&mut |source| {
+    securely(&mut |source| {
         chosen = choose(&scores, k, scale, optimize, source)?;
         Ok(())
     })?;

@@ -7,7 +7,7 @@ use std::fmt::Display;
 
 use opendp_core::arith::{Directed, DirectedFloat, Exact, InfCast, Number, shown};
 use opendp_core::erased::{AnyDomain, AnyMetric};
-use opendp_core::random::with_secure;
+use opendp_core::random::{securely, with_secure};
 use opendp_core::{
     AbsoluteDistance, Atom, AtomDomain, Distance, Domain, Error, Function, MaxDivergence,
     Measurement, Metric, PrivacyMap, Queryable, Result, Space, Transformation,
@@ -15,7 +15,6 @@ use opendp_core::{
 
 use crate::Scale;
 use crate::composition::privacy_filter::within;
-use crate::noise::noising::drawn;
 use crate::noise::numbers::finite;
 use crate::noise::quotient::exact_quotient;
 use crate::samplers::{NoisyThreshold, Score};
@@ -383,7 +382,7 @@ impl<T: Number + Score> Answers<T> {
     /// caller checks that `left` is not 0.
     pub(crate) fn next(&mut self, number: T) -> Result<bool> {
         let (threshold, scale, mut above) = (&mut self.threshold, self.scale, false);
-        drawn(&mut |source| {
+        securely(&mut |source| {
             above = threshold.is_reached(finite(number), scale, source)?;
             Ok(())
         })?;

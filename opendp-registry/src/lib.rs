@@ -26,6 +26,7 @@ mod advice;
 mod catalogues;
 mod document;
 mod entry;
+mod expecting;
 mod explain;
 mod introspect;
 pub mod json;

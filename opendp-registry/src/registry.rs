@@ -11,7 +11,7 @@ use std::{
 };
 
 use dashmap::{DashMap, Entry as Slot};
-use opendp_core::{Arg, Args, Constructed, Error, Kind, Migration, Registration, Result, TypeName};
+use opendp_core::{Arg, Args, Constructed, Kind, Migration, Registration, Result, TypeName};
 use serde_json::Value as Json;
 
 use crate::catalogues::unlinked;
@@ -25,7 +25,7 @@ use crate::{Addition, Entry, Request};
 /// Many threads can resolve names at the same time. The results of requests are cached. They do not
 /// depend on the order in which crates register their constructors.
 pub struct Registry {
-    families: DashMap<String, Arc<Family>>,
+    pub(crate) families: DashMap<String, Arc<Family>>,
     memo: DashMap<u64, Vec<Memo>, KeyHashes>,
     /// The objects that were made from the name of a type alone. The key is this name.
     pub(crate) plain: DashMap<TypeName, Constructed>,
@@ -115,27 +115,6 @@ impl Registry {
     /// Return the constructor that makes the domains, metrics or measures of a type.
     pub(crate) fn describing(&self, name: &TypeName) -> Option<Arc<Entry>> {
         self.described.get(name).map(|entry| entry.value().clone())
-    }
-    /// Check that constructors with the given names are registered. Call this function when the
-    /// program starts. The linker drops a crate that no code names, and such a crate registers
-    /// nothing.
-    ///
-    /// # Errors
-    /// `NotFound` with at least one missing name, when a name is not registered.
-    pub fn expecting(&self, names: &[&str]) -> Result<&Self> {
-        let missing: Vec<&str> =
-            names.iter().copied().filter(|name| !self.families.contains_key(*name)).collect();
-        if missing.is_empty() {
-            return Ok(self);
-        }
-        if let Some(error) = missing.iter().find_map(|name| unlinked(name)) {
-            return Err(error);
-        }
-        Err(Error::NotFound(format!(
-            "no constructor is linked under `{}`; name the crate of each missing constructor once \
-             in code, as in `use that_crate as _;`",
-            missing.join("`, `")
-        )))
     }
     /// Add a constructor. Other threads can resolve names at the same time.
     ///
@@ -372,7 +351,7 @@ pub(crate) fn full_name(name: &str) -> String {
 impl Family {
     /// Return two signatures that belong to different functions, or `None` if all signatures belong
     /// to one function.
-    fn conflict(&self) -> Option<[&Entry; 2]> {
+    pub(crate) fn conflict(&self) -> Option<[&Entry; 2]> {
         let first = self.entries.first()?;
         let other = self.entries.iter().find(|entry| entry.identity != first.identity)?;
         Some([first, other])

@@ -7,7 +7,6 @@ use opendp_core::{
 };
 
 use crate::Tally;
-use crate::rows::each::Input;
 
 /// The domain of data sets whose records are atoms.
 pub(crate) type Records<T> = VectorDomain<AtomDomain<T>>;
@@ -94,12 +93,13 @@ impl Changes {
 ///
 /// A panic in a function of the C ABI ends the process, so such a function never unwinds. The
 /// callers, which are compiled for many types, need no code that drops their values after a panic.
-/// So a `Clone` or a `Default` of a metric, and a `Clone` of a key, must not panic.
+/// This function only makes an object. The caller clones the metric, because a `Clone` of a user's
+/// metric can panic.
 #[allow(improper_ctypes_definitions, reason = "no C code calls it")]
 pub(crate) extern "C" fn one_in_one<M: DatasetMetric, T: Tally>(
-    input: &dyn Input<M>,
+    metric: M,
+    sized: bool,
 ) -> StabilityMap<M, L01InfDistance<AbsoluteDistance<T>>> {
-    let (metric, sized) = (input.metric().clone(), input.size().is_some());
     StabilityMap::new(move |d_in: &u32| {
         let Changes { total, largest } = Changes::of(&metric, sized, *d_in)?;
         Ok((total, as_count(total)?, as_count(largest)?))

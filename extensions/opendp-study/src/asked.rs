@@ -20,16 +20,21 @@ impl Study {
     /// not fit the table.
     pub fn ask(
         &self,
+        read: impl FnMut(&str, CellType) -> Result<Cells>,
+        alpha: f64,
+    ) -> Result<Outcome> {
+        // The noise does not depend on private data. So wrong questions are found before a large
+        // file is read.
+        self.rehearsed(alpha)?;
+        self.answered(read, alpha)
+    }
+    /// Answer all questions. The caller must have checked the study with
+    /// [`rehearsed`](Study::rehearsed).
+    fn answered(
+        &self,
         mut read: impl FnMut(&str, CellType) -> Result<Cells>,
         alpha: f64,
     ) -> Result<Outcome> {
-        if self.columns.is_empty() {
-            let reason = "name at least one column of the table: its cells give the number of rows";
-            return Err(Error::argument("columns", reason).at("context"));
-        }
-        // The noise does not depend on private data. So wrong questions are found before a large
-        // file is read.
-        self.check_questions(alpha)?;
         let told = self.takes_rows_from_table();
         let mut rows = 0;
         let table = load(&self.columns, self.rows, |name, kind| {
@@ -54,11 +59,25 @@ impl Study {
     /// # Errors
     /// The errors of [`rehearse`](Study::rehearse).
     pub fn check_questions(&self, alpha: f64) -> Result<()> {
+        self.plan(alpha).map(drop)
+    }
+    /// Check all questions, as [`check_questions`](Study::check_questions) does. Return the
+    /// rehearsal of the study, unless the number of rows is public and not stated.
+    fn plan(&self, alpha: f64) -> Result<Option<Outcome>> {
         if !self.takes_rows_from_table() {
-            return self.rehearse(alpha).map(drop);
+            return self.rehearse(alpha).map(Some);
         }
-        let with = |rows: usize| self.clone().with_rows(rows)?.rehearse(alpha).map(drop);
-        with(2).or_else(|_| with(1000))
+        let with = |rows: usize| self.clone().with_rows(rows)?.rehearse(alpha);
+        with(2).or_else(|_| with(1000)).map(|_| None)
+    }
+    /// Check that the study has columns and correct questions, without the table. Return the
+    /// rehearsal, as [`plan`](Study::plan) does.
+    pub(super) fn rehearsed(&self, alpha: f64) -> Result<Option<Outcome>> {
+        if self.columns.is_empty() {
+            let reason = "name at least one column of the table: its cells give the number of rows";
+            return Err(Error::argument("columns", reason).at("context"));
+        }
+        self.plan(alpha)
     }
     /// Return whether the number of rows is public, but not stated. Then the rows of the table are
     /// counted.
@@ -75,17 +94,27 @@ impl Study {
     /// The failures of `read`, and the errors of [`ask`](Study::ask).
     pub fn try_ask(
         &self,
+        read: impl FnMut(&str, CellType) -> Result<Cells, Failure>,
+        alpha: f64,
+    ) -> Result<Outcome, Failure> {
+        self.rehearsed(alpha).map_err(Failure::OfFile)?;
+        self.try_answered(read, alpha)
+    }
+    /// Answer as [`try_ask`](Study::try_ask) does. The caller must have checked the study with
+    /// [`rehearsed`](Study::rehearsed).
+    pub(super) fn try_answered(
+        &self,
         mut read: impl FnMut(&str, CellType) -> Result<Cells, Failure>,
         alpha: f64,
     ) -> Result<Outcome, Failure> {
         let (mut found, mut study) = (None, Cow::Borrowed(self));
-        if !self.columns.is_empty() && self.takes_rows_from_table() {
-            self.check_questions(alpha).map_err(Failure::OfFile)?;
+        if self.takes_rows_from_table() {
             let column = |(name, kind): (&str, CellType)| Ok((name.to_owned(), read(name, kind)?));
             let columns = self.columns().map(column).collect::<Result<HashMap<_, _>, Failure>>()?;
             // If columns have different lengths, the study returns an error.
             if let Some(rows) = columns.values().map(Cells::rows).max() {
                 study = Cow::Owned(self.clone().with_rows(rows)?);
+                study.rehearse(alpha)?;
             }
             found = Some(columns);
         }
@@ -93,7 +122,7 @@ impl Study {
         // questions that are wrong for this number of rows: with other data, `read` could fail
         // before this error.
         let (mut begun, mut of_file) = (found.is_some(), false);
-        let outcome = study.ask(
+        let outcome = study.answered(
             |name, kind| {
                 begun = true;
                 match &mut found {

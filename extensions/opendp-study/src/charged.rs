@@ -4,7 +4,7 @@ use std::path::Path;
 
 use opendp_core::arith::shown;
 use opendp_core::{Error, Result};
-use opendp_ledger::{Asker, Entry, Failure, Ledger, Loss, Release, Request};
+use opendp_ledger::{Account, Asker, Entry, Failure, Ledger, Loss, Release, Request};
 use serde_json::{Map, Value as Json, json};
 
 use super::planned::Planned;
@@ -144,30 +144,10 @@ impl Study {
         }
         let past = ledger.entry(budget, id)?;
         past.as_ref().map_or(Ok(()), |past| self.check_alpha(budget, past, alpha))?;
-        let past = past.map(|entry| entry.loss);
-        // Check the questions without the data, so that wrong questions are not charged.
-        if past.is_none() {
-            self.check_questions(alpha)?;
-        }
-        if past.is_none() {
-            account.check_unit(Asker::Study, self.unit)?;
-        }
-        // If there is a plan, a budget that composes tightly is charged for each release
-        // separately. The plan does not depend on the data.
-        let planned = match account.filters() {
-            Some(_) if past.is_none() => {
-                self.rehearse(alpha).ok().and_then(|outcome| Planned::of(&outcome))
-            }
-            _ => None,
-        };
-        let request = match (&planned, past) {
+        let (request, planned) = match past {
             // The request states the loss of the earlier answers with this id.
-            (_, Some(past)) => whole.charging(past),
-            (Some(planned), None) => {
-                let loss = planned.loss(whole.loss(), &account)?;
-                whole.charging(loss)
-            }
-            (None, None) => whole,
+            Some(past) => (whole.charging(past.loss), None),
+            None => self.planned(whole, &account, alpha)?,
         };
         let mut source = source.clone();
         if let Some(digest) = terms.digest() {
@@ -177,7 +157,7 @@ impl Study {
         let request = request.by(by).pipeline(&pipeline).source(&Json::Object(source));
         let release = ledger.release_or_refuse(budget, &request, || {
             terms.guard_file(file, || {
-                let outcome = self.try_ask(read, alpha)?;
+                let outcome = self.try_answered(read, alpha)?;
                 match planned.is_some() && Planned::of(&outcome) != planned {
                     true => Err(Failure::OfData(Error::FailedFunction(
                         "the releases cost another loss than was planned".into(),
@@ -188,6 +168,24 @@ impl Study {
         })?;
         let outcome = Outcome::parse(release.json())?;
         Ok(Charged { outcome, release, remaining: ledger.remaining(budget)? })
+    }
+    /// Check the questions without the data, so that wrong questions are not charged. If there is a
+    /// plan, a budget that composes tightly is charged for each release separately. The plan does
+    /// not depend on the data.
+    fn planned(
+        &self,
+        whole: Request,
+        account: &Account,
+        alpha: f64,
+    ) -> Result<(Request, Option<Planned>)> {
+        let rehearsed = self.rehearsed(alpha)?;
+        account.check_unit(Asker::Study, self.unit)?;
+        let tight = account.filters().and(rehearsed);
+        let Some(planned) = tight.and_then(|outcome| Planned::of(&outcome)) else {
+            return Ok((whole, None));
+        };
+        let loss = planned.loss(whole.loss(), account)?;
+        Ok((whole.charging(loss), Some(planned)))
     }
     /// Check that earlier answers of this study with the same id have the same `alpha`. Without
     /// this check, the error of the ledger would not name `alpha`.

@@ -2,7 +2,7 @@
 
 use opendp_core::{Error, Result};
 use serde::de::DeserializeOwned;
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 use serde_path_to_error::{Path, Segment};
 
 /// Read a value that has no named fields, or that this library wrote. Errors name no place.
@@ -14,13 +14,50 @@ pub(super) fn from_json<T: DeserializeOwned>(json: &Json) -> Result<T> {
     serde_path_to_error::deserialize(json)
         .map_err(|error| located(error.path(), error.inner().to_string()))
 }
-/// Check that a document and its context state their fields by name. `serde` also reads the fields
-/// from an array, in the order of their declarations.
+/// Check that a document states its fields by name, in its context, its budget, its columns and its
+/// questions. `serde` also reads the fields from an array, in the order of their declarations.
 pub(super) fn check_fields(document: &Json) -> Result<()> {
-    let expected = || Error::FailedCast("expected an object with named fields".into());
-    let fields = document.as_object().ok_or_else(expected)?;
-    let named = fields.get("context").is_some_and(Json::is_object);
-    if named { Ok(()) } else { Err(expected().at("context")) }
+    let document = fields(document)?;
+    let context = document.get("context").unwrap_or(&Json::Null);
+    check_context(context).map_err(|error| error.at("context"))?;
+    let questions = document.get("questions").unwrap_or(&Json::Null);
+    check_questions(questions).map_err(|error| error.at("questions"))
+}
+fn check_context(context: &Json) -> Result<()> {
+    let context = fields(context)?;
+    let budget = context.get("budget").unwrap_or(&Json::Null);
+    fields(budget).map_err(|error| error.at("budget"))?;
+    for (name, column) in context.get("columns").and_then(Json::as_object).into_iter().flatten() {
+        no_list(column).map_err(|error| error.at(format!("column `{name}`")))?;
+    }
+    Ok(())
+}
+fn check_questions(questions: &Json) -> Result<()> {
+    for (place, question) in questions.as_array().into_iter().flatten().enumerate() {
+        check_question(question).map_err(|error| error.at(format!("item {}", place + 1)))?;
+    }
+    Ok(())
+}
+fn check_question(question: &Json) -> Result<()> {
+    for (name, value) in fields(question)? {
+        let checked = match name.as_str() {
+            "statistics" => check_questions(value),
+            "group_by" | "keys" => Ok(()),
+            _ => no_list(value),
+        };
+        checked.map_err(|error| error.at(name))?;
+    }
+    Ok(())
+}
+fn fields(json: &Json) -> Result<&Map<String, Json>> {
+    json.as_object().ok_or_else(unnamed)
+}
+fn no_list(json: &Json) -> Result<()> {
+    if json.is_array() { Err(unnamed()) } else { Ok(()) }
+}
+#[cold]
+fn unnamed() -> Error {
+    Error::FailedCast("expected an object with named fields".into())
 }
 /// Make the error for the field at a path. Items of lists are counted from 1.
 #[cold]

@@ -386,4 +386,5 @@ fn an_error_names_a_type_of_cells_as_documents_do() {
 
 mod groups;
 mod integers;
+mod rehearsals;
 mod slips;

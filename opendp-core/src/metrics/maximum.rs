@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use num_traits::NumCast;
 use serde_json::{Value as Json, json};
 
-use super::norm::{difference, no_nan};
+use super::norm::{check_numbers, difference};
 use crate::arith::{InfCast, Number};
 use crate::domain::descriptor;
 use crate::{
@@ -69,12 +69,12 @@ named!(LInfDistance<Q> as "LInfDistance", RangeDistance<Q> as "RangeDistance");
 
 impl<T: Atom, Q: Distance + Number> MetricOn<VectorDomain<AtomDomain<T>>> for LInfDistance<Q> {
     fn check(&self, domain: &VectorDomain<AtomDomain<T>>) -> Result<()> {
-        no_nan("LInfDistance", domain.element())
+        check_numbers("LInfDistance", domain.element())
     }
 }
 impl<T: Atom, Q: Distance + Number> MetricOn<VectorDomain<AtomDomain<T>>> for RangeDistance<Q> {
     fn check(&self, domain: &VectorDomain<AtomDomain<T>>) -> Result<()> {
-        no_nan("RangeDistance", domain.element())
+        check_numbers("RangeDistance", domain.element())
     }
 }
 

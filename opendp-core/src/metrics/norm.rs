@@ -62,7 +62,7 @@ impl<const P: usize, Q: Named> Named for LpDistance<P, Q> {
 
 impl<T: Atom, Q: Distance + Number> MetricOn<AtomDomain<T>> for AbsoluteDistance<Q> {
     fn check(&self, domain: &AtomDomain<T>) -> Result<()> {
-        no_nan("AbsoluteDistance", domain)
+        check_numbers("AbsoluteDistance", domain)
     }
 }
 impl<const P: usize, T: Atom, Q: Distance + Number> MetricOn<VectorDomain<AtomDomain<T>>>
@@ -70,7 +70,7 @@ impl<const P: usize, T: Atom, Q: Distance + Number> MetricOn<VectorDomain<AtomDo
 {
     fn check(&self, domain: &VectorDomain<AtomDomain<T>>) -> Result<()> {
         const { assert!(P == 1 || P == 2, "only the norms L1 and L2 are defined") };
-        no_nan("a norm", domain.element())
+        check_numbers("a norm", domain.element())
     }
 }
 impl<const P: usize, K: HashableAtom, V: Atom, Q: Distance + Number>
@@ -78,12 +78,19 @@ impl<const P: usize, K: HashableAtom, V: Atom, Q: Distance + Number>
 {
     fn check(&self, domain: &MapDomain<AtomDomain<K>, AtomDomain<V>>) -> Result<()> {
         const { assert!(P == 1 || P == 2, "only the norms L1 and L2 are defined") };
-        no_nan("a norm", domain.value())
+        check_numbers("a norm", domain.value())
     }
 }
-/// Check that a domain has no NaN. The difference of NaN and any value is NaN, so NaN has no
-/// distance to any value.
-pub(super) fn no_nan<T: Atom>(metric: &str, domain: &AtomDomain<T>) -> Result<()> {
+/// Check that the members of a domain are numbers and not NaN. The difference of NaN and any value
+/// is NaN, so NaN has no distance to any value.
+pub(super) fn check_numbers<T: Atom>(metric: &str, domain: &AtomDomain<T>) -> Result<()> {
+    if !T::NUMERIC {
+        return Err(Error::MetricSpace(format!(
+            "{metric} measures differences of numbers, and elements of type `{}` are not numbers: \
+             choose another metric, such as `DiscreteDistance`",
+            T::type_name()
+        )));
+    }
     if domain.nan() {
         return Err(Error::MetricSpace(format!(
             "{metric} requires elements that are not NaN: state \"nan\": false in their domain"
@@ -292,5 +299,29 @@ mod tests {
         assert_eq!(error.kind(), "MetricSpace");
         let vectors = VectorDomain::new(AtomDomain::<f64>::default());
         assert!(Space::new(vectors, L1Distance::<f64>::new()).is_err());
+    }
+    #[test]
+    fn refuses_domains_of_texts_and_booleans() {
+        fn refused<T: Atom>() {
+            let atoms = AtomDomain::<T>::default;
+            let vectors = || VectorDomain::new(atoms());
+            let maps = MapDomain::new(AtomDomain::<i32>::default(), atoms());
+            let parts = crate::L01InfDistance::new(AbsoluteDistance::<u32>::new());
+            let wrong = [
+                Space::new(atoms(), AbsoluteDistance::<u32>::new()).err(),
+                Space::new(vectors(), L2Distance::<f64>::new()).err(),
+                Space::new(vectors(), crate::LInfDistance::<f64>::default()).err(),
+                Space::new(vectors(), crate::RangeDistance::<f64>::default()).err(),
+                Space::new(maps.clone(), L1Distance::<u32>::new()).err(),
+                Space::new(maps, parts).err(),
+            ];
+            for error in wrong {
+                let error = error.unwrap();
+                assert_eq!(error.kind(), "MetricSpace");
+                assert!(error.to_string().contains(&T::type_name().to_string()), "{error}");
+            }
+        }
+        refused::<String>();
+        refused::<bool>();
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use serde_json::Value as Json;
 
-use super::norm::{AbsoluteDistance, changes, no_nan};
+use super::norm::{AbsoluteDistance, changes, check_numbers};
 use crate::arith::{Directed, DirectedFloat, InfCast, Number};
 use crate::domain::descriptor;
 use crate::{
@@ -53,7 +53,7 @@ impl<const P: usize, K: HashableAtom, V: Atom, Q: Distance + Number>
 {
     fn check(&self, domain: &MapDomain<AtomDomain<K>, AtomDomain<V>>) -> Result<()> {
         const { assert!(P == 1 || P == 2, "only the norms L1 and L2 are defined") };
-        no_nan("a distance between parts", domain.value())
+        check_numbers("a distance between parts", domain.value())
     }
 }
 impl<const P: usize, K: HashableAtom, V: Atom + Number, Q>

@@ -76,6 +76,17 @@ pub fn with_secure<R, E: From<NoEntropy>>(
         Err(error) => Err(error.into()),
     }
 }
+/// Run a closure with the secure source of this thread, as [`with_secure`] does. The code around
+/// the closure is compiled only once, and not for each closure.
+///
+/// # Errors
+///
+/// The errors of [`with_secure`].
+pub fn securely(
+    f: &mut dyn FnMut(&mut SecureSource) -> Result<(), NoEntropy>,
+) -> Result<(), NoEntropy> {
+    with_secure(f)
+}
 /// Run two closures, one after the other, on the same random words. The words come from a new
 /// secret key. Only tests use this function, because two releases with the same noise reveal the
 /// difference between the two data sets.

@@ -45,8 +45,7 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, 
     ///
     /// A function of the C ABI never unwinds, because a panic in it ends the process. So the
     /// callers need no code that drops their values after a panic. This saves much code, because
-    /// the callers are compiled for many types. If a value of the arguments is dropped, its `Drop`
-    /// must not panic.
+    /// the callers are compiled for many types.
     ///
     /// # Errors
     /// `MetricSpace` when `domain` and `metric` do not form a metric space, or when
@@ -228,10 +227,13 @@ impl Parts {
         map: UntypedMap,
     ) -> Result<Self> {
         // The caller can be a function of the C ABI, in which a panic would end the process. The
-        // check is code of the author of the metric.
-        let output = catch_unwind(AssertUnwindSafe(|| UntypedSpace::fitting(domain, metric, fits)));
-        let output = output.unwrap_or_else(|_| Err(panicked()))?;
-        Ok(Parts::new(input, output, stage, map))
+        // check is code of the author of the metric. After an error, the parts are dropped inside
+        // of this closure, because a drop can be code of an author, too.
+        let parts = catch_unwind(AssertUnwindSafe(move || {
+            let output = UntypedSpace::fitting(domain, metric, fits)?;
+            Ok(Parts::new(input, output, stage, map))
+        }));
+        parts.unwrap_or_else(|_| Err(panicked()))
     }
     fn from_fns(
         input: UntypedSpace,
@@ -299,6 +301,32 @@ mod tests {
         }
     }
 
+    /// A metric that fits no domain.
+    #[derive(Clone, Debug, PartialEq)]
+    struct Misfit;
+    impl Metric for Misfit {
+        type Distance = u32;
+        fn to_json(&self) -> serde_json::Value {
+            DiscreteDistance.to_json()
+        }
+    }
+    impl Named for Misfit {
+        fn type_name() -> TypeName {
+            TypeName::plain("Misfit")
+        }
+    }
+    impl MetricOn<AtomDomain<bool>> for Misfit {
+        fn check(&self, _: &AtomDomain<bool>) -> Result<()> {
+            Err(Error::MetricSpace("no domain fits".into()))
+        }
+    }
+    struct DropPanics;
+    impl Drop for DropPanics {
+        fn drop(&mut self) {
+            panic!("a fault of the author")
+        }
+    }
+
     #[test]
     fn a_panic_of_a_check_is_an_error_and_does_not_end_the_process() {
         let input = Space::new(AtomDomain::<bool>::default(), DiscreteDistance).unwrap();
@@ -307,5 +335,17 @@ mod tests {
         let domain = AtomDomain::default();
         let error = Transformation::checked(input, domain, Panics, function, map).unwrap_err();
         assert!(error.to_string().contains("panicked"), "{error}");
+    }
+    #[test]
+    fn a_panic_of_the_drop_of_a_map_is_an_error_too() {
+        let input = Space::new(AtomDomain::<bool>::default(), DiscreteDistance).unwrap();
+        let function = Function::map(|x: &bool| Ok(*x));
+        let fragile = DropPanics;
+        let map = StabilityMap::new(move |d_in: &u32| {
+            let _kept = &fragile;
+            Ok(*d_in)
+        });
+        let error = Transformation::checked(input, AtomDomain::default(), Misfit, function, map);
+        assert!(error.unwrap_err().to_string().contains("panicked"));
     }
 }

@@ -155,8 +155,9 @@ macro_rules! released {
 }
 released!(i8 i16 i32 i64 i128 u8 u16 u32 u64 =>
     |number| (f64::neg_inf_cast(number)?, f64::inf_cast(number)?));
-// The release is the float nearest to the sum of the true number and the noise. So this sum is
-// between the next smaller float and the next larger float.
+// The release is the sum of the true number and the noise, rounded to a float. Rounding preserves
+// the order and keeps the floats. So this sum is between the next smaller and the next larger
+// float.
 released!(f32 f64 => |number| (number.next_down().to_f64(), number.next_up().to_f64()));
 
 #[cfg(test)]

@@ -163,8 +163,11 @@ macro_rules! floats {
                 source: &mut S,
             ) -> Result<Self, NoEntropy> {
                 let sum = noise.add(f64::from(finite(self)), source)?;
-                // Round the sum to the nearest float of the type. The sum is a multiple of `2^k`,
-                // and `2^k` is at least the smallest positive float of the type. So a sum is
+                // Round the sum to the nearest float of the type. For `f32`, this is the second
+                // rounding of the lattice point, so the release can be the other neighbour of a
+                // point that is next to the midpoint of two floats. The proofs use only that
+                // rounding preserves the order and keeps the floats. The sum is a multiple of
+                // `2^k`, and `2^k` is at least the smallest positive float of the type. So a sum is
                 // rounded to zero only if the sum is zero. A zero sum is always `+0`, so no result
                 // is a negative zero. A sum beyond the largest or lowest finite float becomes this
                 // float.

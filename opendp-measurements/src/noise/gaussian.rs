@@ -14,7 +14,8 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 /// `exp(-z^2 / (2 scale^2))`. The sum of an integer and its noise saturates at the ends of the
 /// integer type. An [`IBig`] has no ends. Floats get noise of the normal distribution with standard
 /// deviation `scale`. The exact sum of a float and its noise is first rounded to the nearest
-/// multiple of `2^k`, ties upward. This multiple is then rounded to the nearest float.
+/// multiple of `2^k`, ties upward. This multiple is then rounded to the nearest `f64`, and for the
+/// type `f32` then to the nearest `f32`.
 ///
 /// # Arguments
 /// * `input` - a number under the absolute distance, or a vector under the L2 distance
@@ -81,10 +82,10 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 /// in place of `W(c)` does not depend on `c`. The actual release is a function of the real vector
 /// `x + s N`. First, [`gaussian`] returns the lattice point nearest to the *exact* real sum.
 /// [`gaussian`] rounds only after the addition, and uses as many digits of `N` as the rounding
-/// needs. Then the result is converted to the nearest float. Both steps depend only on the sum, so
-/// again the divergence does not grow, for every `k`. The data are never rounded before the noise
-/// is added, so no rounding increases the distance `d_in`. Each release is a point of a fixed
-/// lattice, so the bits of a release reveal only this point (compare Mironov 2012).
+/// needs. Then the result is rounded to a float. Both steps depend only on the sum, so again the
+/// divergence does not grow, for every `k`. The data are never rounded before the noise is added,
+/// so no rounding increases the distance `d_in`. Each release is a point of a fixed lattice, so the
+/// bits of a release reveal only this point (compare Mironov 2012).
 ///
 /// *Scale 0.* The release is a function of the data, so equal data give equal releases.
 ///

@@ -4,12 +4,13 @@
 use std::hint::black_box;
 
 use opendp_core::arith::Number;
+use opendp_core::random::securely;
 use opendp_core::{
     AbsoluteDistance, AtomDomain, Bounds, L1Distance, MaxDivergence, Measurement, MetricOn,
     OfAnyNumber, Result, Space, VectorDomain,
 };
 
-use crate::noise::noising::{Noising, adding, drawn, each};
+use crate::noise::noising::{Noising, adding, each};
 use crate::noise::{Numbers, map_of};
 use crate::samplers::CensoredLaplace;
 use crate::{Laplace, NoiseLoss, NoiseNumber, Scale, make_laplace};
@@ -113,7 +114,7 @@ where
 fn noising<V: GeometricNumber>(noise: Option<CensoredLaplace>, bounds: Bounds<V>) -> Noising<V> {
     let lower = bounds.lower();
     Box::new(move |numbers| match &noise {
-        Some(noise) => drawn(&mut |source| {
+        Some(noise) => securely(&mut |source| {
             each(numbers, |x| Ok(V::up_from(lower, noise.add(x.above(lower), source)?)))
         }),
         // At scale 0 or for an interval of width 0, nothing is drawn.

@@ -14,7 +14,8 @@ use crate::{Laplace, NoiseLoss, NoiseNumber, Scale};
 /// `exp(-|z| / scale)`. The sum of an integer and its noise saturates at the ends of the integer
 /// type. An [`IBig`] has no ends. Floats get noise of the continuous distribution, with density
 /// proportional to `exp(-|z| / scale)`. The exact sum of a float and its noise is first rounded to
-/// the nearest multiple of `2^k`, ties upward. This multiple is then rounded to the nearest float.
+/// the nearest multiple of `2^k`, ties upward. This multiple is then rounded to the nearest `f64`,
+/// and for the type `f32` then to the nearest `f32`.
 ///
 /// # Arguments
 /// * `input` - a number under the absolute distance, or a vector under the L1 distance
@@ -63,11 +64,11 @@ use crate::{Laplace, NoiseLoss, NoiseNumber, Scale};
 /// densities in place of probabilities (Dwork, Roth 2014, Theorem 3.6). The actual release is a
 /// function of this vector. First, [`laplace`] returns the lattice point nearest to the *exact*
 /// real sum. [`laplace`] rounds only after the addition, and uses as many digits of `L` as the
-/// rounding needs. Then the result is converted to the nearest float. Both steps depend only on the
-/// sum. So again the loss does not grow, for every `k` (Dwork, Roth 2014, Proposition 2.1). The
-/// data are never rounded before the noise is added, so no rounding increases the distance `d_in`.
-/// Each release is a point of a fixed lattice, so the bits of a release reveal only this point
-/// (compare Mironov 2012).
+/// rounding needs. Then the result is rounded to a float. Both steps depend only on the sum. So
+/// again the loss does not grow, for every `k` (Dwork, Roth 2014, Proposition 2.1). The data are
+/// never rounded before the noise is added, so no rounding increases the distance `d_in`. Each
+/// release is a point of a fixed lattice, so the bits of a release reveal only this point (compare
+/// Mironov 2012).
 ///
 /// *Scale 0.* The release is a function of the data, so equal data give equal releases.
 ///

@@ -3,7 +3,7 @@
 
 use std::sync::OnceLock;
 
-use opendp_core::random::{NoEntropy, SecureSource, with_secure};
+use opendp_core::random::{NoEntropy, securely};
 use opendp_core::{Function, Result};
 
 use crate::{NoiseDistribution, NoiseNumber, Numbers};
@@ -23,7 +23,7 @@ where
         if scale == 0.0 {
             return V::without_noise(numbers, noise);
         }
-        drawn(&mut |source| each(numbers, |x| x.add_noise(noise, source)))
+        securely(&mut |source| each(numbers, |x| x.add_noise(noise, source)))
     })
 }
 /// Build the function that copies a member of the domain `D` and adds noise to each number of the
@@ -33,12 +33,6 @@ pub(crate) extern "C" fn adding<D: Numbers>(
     noising: Noising<D::Number>,
 ) -> Function<D::Carrier, D::Carrier> {
     Function::map(move |data: &D::Carrier| Ok(D::try_replace(data, &*noising)?))
-}
-/// Run `draw` with the secure source of this thread.
-pub(crate) fn drawn(
-    draw: &mut dyn FnMut(&mut SecureSource) -> Result<(), NoEntropy>,
-) -> Result<(), NoEntropy> {
-    with_secure(draw)
 }
 pub(crate) fn each<V: Clone>(
     numbers: &mut [V],

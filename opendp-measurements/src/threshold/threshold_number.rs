@@ -96,15 +96,14 @@ macro_rules! floats {
             /// Compute a lower bound on the lattice point of a release that reaches the threshold.
             /// From this bound, subtract half a lattice step and `change`.
             ///
-            /// Let `below` be the float just below the threshold. Each release is the float nearest
-            /// to a lattice point. Rounding preserves the order of numbers. So if a release reaches
-            /// the threshold, its lattice point is above `below`. If the lattice step is at least
-            /// the distance between `below` and the threshold, all lattice points are multiples of
-            /// this distance. Then no lattice point is strictly between `below` and the threshold.
-            /// So a better bound holds: the lattice point is at least the first lattice point that
-            /// is not below the threshold. The lattice point is nearest to the exact sum of the
-            /// number and its noise. So this sum is at most half a lattice step below the lattice
-            /// point.
+            /// Let `below` be the float just below the threshold. Each release is a lattice point,
+            /// rounded to a float. Rounding preserves the order of numbers, and keeps `below`. So
+            /// if a release reaches the threshold, its lattice point is above `below`. If the
+            /// lattice step is at least the distance between `below` and the threshold, all lattice
+            /// points are multiples of this distance. Then no lattice point is strictly between
+            /// `below` and the threshold. So a better bound holds: the lattice point is at least
+            /// the first lattice point that is not below the threshold. The exact sum of the number
+            /// and its noise is at most half a lattice step below the lattice point of the release.
             fn gap<Q: Number>(threshold: Self, change: Q, k: Option<i32>) -> Result<Option<f64>>
             where
                 f64: InfCast<Q>,

@@ -279,7 +279,7 @@ impl Registry {
     /// The macro `migrate!` states the name of the function. The constructor can be registered with
     /// the prefix of a third party, as in `acme::make_bins`. So also find the changes that are
     /// stated for the name without the prefix.
-    fn changes(&self, entry: &Entry) -> Option<Arc<[Migration]>> {
+    pub(crate) fn changes(&self, entry: &Entry) -> Option<Arc<[Migration]>> {
         let name = entry.name();
         let function = name.rsplit("::").next().filter(|function| *function != name);
         let found = [Some(name), function].into_iter().flatten();

@@ -168,6 +168,30 @@ fn only_the_package_of_a_constructor_changes_it() {
     assert!(error.contains("bounds"), "{error}");
 }
 #[test]
+fn a_change_of_a_name_that_does_not_exist_is_found_at_the_start() {
+    let refused = |migration: Migration| {
+        let registry = registry();
+        registry.expecting(&["make_total"]).unwrap();
+        registry.migrate(migration);
+        registry.expecting(&["make_total"]).map(drop).unwrap_err().to_string()
+    };
+    let advice = Change::Deprecated { advice: "use `make_sum`" };
+    let error = refused(Migration { constructor: "make_totl", ..change(5, advice) });
+    assert!(error.contains("`make_totl`") && error.contains("acme-dp"), "{error}");
+    let error = refused(change(5, Change::Renamed { from: "unit", to: "units" }));
+    assert!(error.contains("`units`") && error.contains("`make_total`"), "{error}");
+    let error = refused(change(2, Change::Defaulted { argument: "bound", value: "1" }));
+    assert!(error.contains("`bound`"), "{error}");
+    // A later change renames or removes the argument of an earlier change.
+    let registry = registry();
+    registry.migrate(change(1, Change::Defaulted { argument: "bounds", value: "[0, 1]" }));
+    registry.migrate(change(1, Change::Defaulted { argument: "exact", value: "true" }));
+    registry.expecting(&[]).unwrap();
+    // A package without constructors changes nothing.
+    registry.migrate(Migration { package: "stranger", ..change(5, advice) });
+    registry.expecting(&[]).unwrap();
+}
+#[test]
 fn an_older_name_is_told_once_and_a_document_of_opendp_is_not_blamed() {
     let registry = Registry::new();
     let args = json!({"bounds": {"__tuple__": [0, 9]}, "T": "i32"});

@@ -72,17 +72,13 @@ where
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
     TV: Tally,
 {
-    let (domain, map) = (tallied(&input), one_in_one(&input));
+    let (metric, sized) = (input.metric().clone(), input.domain().size().is_some());
+    let domain = MapDomain::new(input.domain().element().clone(), AtomDomain::non_nan());
+    let map = one_in_one(metric, sized);
     let metric = const { L01InfDistance::new(AbsoluteDistance::new()) };
     Transformation::checked(input, domain, metric, count_by(), map)
 }
-/// Return the output domain of `make_count_by`. For the C ABI, see [`one_in_one`].
-#[allow(improper_ctypes_definitions, reason = "no C code calls it")]
-extern "C" fn tallied<T: Key, M: DatasetMetric, TV: Tally>(
-    input: &Space<VectorDomain<AtomDomain<T>>, M>,
-) -> MapDomain<AtomDomain<T>, AtomDomain<TV>> {
-    MapDomain::new(input.domain().element().clone(), AtomDomain::non_nan())
-}
+/// Return the function of `make_count_by`. For the C ABI, see [`one_in_one`].
 #[allow(improper_ctypes_definitions, reason = "no C code calls it")]
 extern "C" fn count_by<T: Key, TV: Tally>() -> Function<Vec<T>, HashMap<T, TV>> {
     Function::fold_then(CountBy { output_type: <TV as Named>::type_name }, tallies)

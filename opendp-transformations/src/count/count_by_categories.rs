@@ -10,7 +10,6 @@ use serde_json::Value as Json;
 use crate::count::counts::Counts;
 use crate::count::key::LongKey;
 use crate::count::table::Table;
-use crate::rows::each::Input;
 use crate::symmetric::{Changes, as_count};
 use crate::{Key, Tally};
 
@@ -74,10 +73,12 @@ where
     MO: Norm + MetricOn<VectorDomain<AtomDomain<TOA>>>,
     TOA: Tally,
 {
+    let (sized, from, metric) =
+        (input.domain().size().is_some(), input.metric().clone(), MO::default());
     match histogram(categories, null_category) {
         Ok((function, cells)) => {
-            let (domain, metric) = output(cells);
-            let map = bounded(&input);
+            let domain = VectorDomain::new(AtomDomain::non_nan()).with_size(cells);
+            let map = bounded(from, sized);
             Transformation::checked(input, domain, metric, function, map)
         }
         Err(error) => Err(error),
@@ -92,15 +93,10 @@ fn histogram<T: Key, TOA: Tally>(
     let cells = fold.cells();
     Ok((Function::fold_then(fold, tallies), cells))
 }
-/// Return the output domain and the output metric of `make_count_by_categories`. For the C ABI of
-/// this function and of the next function, see [`one_in_one`](crate::symmetric::one_in_one).
+/// Build the map of `make_count_by_categories`. For the C ABI, see
+/// [`one_in_one`](crate::symmetric::one_in_one).
 #[allow(improper_ctypes_definitions, reason = "no C code calls it")]
-extern "C" fn output<TOA: Tally, MO: Default>(cells: usize) -> (VectorDomain<AtomDomain<TOA>>, MO) {
-    (VectorDomain::new(AtomDomain::non_nan()).with_size(cells), MO::default())
-}
-#[allow(improper_ctypes_definitions, reason = "no C code calls it")]
-extern "C" fn bounded<M: DatasetMetric, MO: Norm>(input: &dyn Input<M>) -> StabilityMap<M, MO> {
-    let (metric, sized) = (input.metric().clone(), input.size().is_some());
+extern "C" fn bounded<M: DatasetMetric, MO: Norm>(metric: M, sized: bool) -> StabilityMap<M, MO> {
     StabilityMap::new(move |d_in: &u32| {
         let Changes { total, largest } = Changes::of(&metric, sized, *d_in)?;
         MO::bound(total, largest)

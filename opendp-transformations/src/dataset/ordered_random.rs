@@ -1,13 +1,11 @@
 //! Puts data into a random order, so that later steps can use the order.
 
-use opendp_core::random::shuffle;
+use opendp_core::random::{securely, shuffle};
 use opendp_core::{
     AtomDomain, ChangeOneDistance, DatasetMetric, Domain, Function, HammingDistance,
     InsertDeleteDistance, MetricOn, OptionDomain, Result, Space, StabilityMap, SymmetricDistance,
     Transformation, VectorDomain,
 };
-
-use crate::dataset::securely;
 
 /// A metric of data sets that ignores the order of the records.
 pub trait UnorderedMetric: DatasetMetric {
@@ -90,7 +88,7 @@ where
 fn shuffled<D: Domain>() -> Function<Vec<D::Carrier>, Vec<D::Carrier>> {
     Function::map(|records: &Vec<D::Carrier>| {
         let mut records = records.clone();
-        securely(&mut |source| Ok(shuffle(&mut records, source)?))?;
+        securely(&mut |source| shuffle(&mut records, source))?;
         Ok(records)
     })
 }

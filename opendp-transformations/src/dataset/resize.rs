@@ -2,7 +2,7 @@
 
 mod sample;
 
-use opendp_core::random::{shuffle, uniform_below, with_secure};
+use opendp_core::random::{securely, shuffle, uniform_below, with_secure};
 use opendp_core::{
     Atom, AtomDomain, DatasetMetric, Domain, Error, Fold, Function, InsertDeleteDistance, MetricOn,
     Result, Space, StabilityMap, SymmetricDistance, Transformation, TypeName, VectorDomain,
@@ -10,7 +10,6 @@ use opendp_core::{
 use serde_json::Value as Json;
 
 use crate::dataset::resize::sample::Sample;
-use crate::dataset::securely;
 use crate::symmetric::Changes;
 
 /// Resize data to a known size: add copies of a constant, or drop records.
@@ -207,9 +206,9 @@ impl<T: Atom> Fold<Vec<T>, Vec<T>> for Resize<T> {
             // The index `u64::MAX` is never below `size`, so no row replaces a row that was kept.
             return state.absorb(rows, self.size, |_| Ok(u64::MAX));
         }
-        securely(&mut |source| {
-            state.absorb(rows, self.size, |bound| Ok(uniform_below(bound, source)?))
-        })
+        Ok(securely(&mut |source| {
+            state.absorb(rows, self.size, |bound| uniform_below(bound, source))
+        })?)
     }
     fn merge(&self, state: &mut Sample<T>, other: Sample<T>) -> Result<()> {
         with_secure(|source| {
@@ -225,7 +224,7 @@ impl<T: Atom> Fold<Vec<T>, Vec<T>> for Resize<T> {
             Arrange::Always => true,
         };
         if arrange {
-            securely(&mut |source| Ok(shuffle(&mut records, source)?))?;
+            securely(&mut |source| shuffle(&mut records, source))?;
         }
         Ok(records)
     }

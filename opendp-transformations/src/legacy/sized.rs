@@ -292,8 +292,15 @@ where
     match (input.domain().element().bounds(), stated) {
         (Some(known), Some(stated)) if *known != stated => Err(other_bounds(known, &stated)),
         (None, Some(stated)) => make_clamp(input, stated).and_then(|clamp| clamp.then(next)),
-        _ => next(input),
+        (None, None) => Err(no_bounds()),
+        (Some(_), _) => next(input),
     }
+}
+#[cold]
+fn no_bounds() -> Error {
+    let reason = "bounds: expected a pair [lower, upper], because the records of the input have no \
+                  bounds; state `bounds`, or use `make_clamp` first";
+    Error::MakeTransformation(reason.to_owned())
 }
 #[cold]
 fn other_bounds<T: Atom + Number>(known: &Bounds<T>, stated: &Bounds<T>) -> Error {

@@ -7,6 +7,7 @@
 )]
 
 mod float_attacks;
+mod fragile;
 mod listed;
 mod partials;
 mod user_transformation;

@@ -27,6 +27,9 @@ use crate::make_truncated_laplace_threshold;
 ///
 /// An implementation makes one claim. If the loss of a mechanism in `Base` is at most `d`, its loss
 /// in the measure that implements this trait is at most `lift(d)`.
+///
+/// If `Base` is [`MaxDivergence`], implement [`WithLaplace`] too, as in `impl WithLaplace for Mine
+/// {}`. Without this implementation, the budget cannot pay for Laplace noise.
 pub trait Accounted: Measure + Default {
     /// The measure in which mechanisms state their losses. This measure has no delta.
     type Base: SelectionMeasure

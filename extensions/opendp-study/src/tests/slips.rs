@@ -159,6 +159,22 @@ fn a_value_of_a_wrong_type_is_named_by_its_place() {
     }
 }
 #[test]
+fn a_list_is_not_read_as_an_object_with_named_fields() {
+    let nested = json!({"group_by": ["age"], "keys": {"age": [1]}, "statistics": [{"count": []}]});
+    for (pointer, list, place) in [
+        ("/context/budget", json!([1.0, null, null]), "context: budget: "),
+        ("/context/columns/age", json!(["i64", [0, 100], 0]), "context: column `age`: "),
+        ("/questions/1/mean", json!(["age", null, null]), "questions: item 2: mean: "),
+        ("/questions/0/count", json!([]), "questions: item 1: count: "),
+        ("/questions/0", nested, "questions: item 1: statistics: item 1: count: "),
+    ] {
+        let error = Study::parse(&with(pointer, list.clone())).unwrap_err().to_string();
+        assert!(error.contains(&format!("{place}expected an object")), "{list}: {error}");
+    }
+    let question: Vec<Json> = vec![Json::Null; 16];
+    assert!(Study::parse(&with("/questions/0", question.into())).is_err());
+}
+#[test]
 fn a_question_that_would_answer_nothing_is_refused_before_it_costs_something() {
     for (question, field) in [
         (json!({"histogram": {"column": "city", "categories": []}}), "categories"),

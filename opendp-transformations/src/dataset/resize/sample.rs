@@ -40,12 +40,12 @@ impl<T: Clone> Sample<T> {
         (self.kept, !all)
     }
     /// Read more rows, and update the choice. `below(bound)` draws a uniform index below `bound`.
-    pub(crate) fn absorb(
+    pub(crate) fn absorb<E>(
         &mut self,
         rows: &[T],
         size: usize,
-        mut below: impl FnMut(u64) -> Result<u64>,
-    ) -> Result<()> {
+        mut below: impl FnMut(u64) -> Result<u64, E>,
+    ) -> Result<(), E> {
         let (first, rest) = rows.split_at(rows.len().min(size.saturating_sub(self.kept.len())));
         self.kept.extend_from_slice(first);
         self.seen = self.seen.saturating_add(first.len() as u64);
@@ -110,8 +110,9 @@ impl<T: Codec> Serialize for Sample<T> {
 }
 impl<'de, T: Codec> Deserialize<'de> for Sample<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (seen, kept) = <(u64, Json)>::deserialize(deserializer)?;
-        let Ok(kept) = Vec::<T>::from_json(&kept) else {
+        // Read a list, because `from_json` would also accept other forms, which are never written.
+        let (seen, kept) = <(u64, Vec<Json>)>::deserialize(deserializer)?;
+        let Ok(kept) = Vec::<T>::from_json(&Json::Array(kept)) else {
             return Err(D::Error::custom("a row has another type"));
         };
         if u64::try_from(kept.len()).is_ok_and(|kept| seen < kept) {
@@ -218,6 +219,8 @@ mod tests {
         let mut sample: Sample<u32> = serde_json::from_str("[5, []]").unwrap();
         let other = seen(0..3, 2, |_| Ok(0));
         assert!(sample.merge(other, 2, |_| Ok(0)).is_err());
-        assert!(serde_json::from_str::<Sample<u32>>("[1, [true]]").is_err());
+        for wrong in ["[1, [true]]", r#"[1, {"__tuple__": [1]}]"#, "[0, null]"] {
+            assert!(serde_json::from_str::<Sample<u32>>(wrong).is_err(), "{wrong}");
+        }
     }
 }

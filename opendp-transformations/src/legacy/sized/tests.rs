@@ -101,7 +101,7 @@ mod sums_of_known_size {
         refuses(make(known.clone().without_size(), None, None), "make_bounded_sum");
         refuses(make(known.clone(), Some(4), None), "size: expected 3");
         refuses(make(known, Some(3), Some((0, 2))), "bounds: expected [0, 1]");
-        refuses(make(triples(None), None, None), "make_clamp");
+        refuses(make(triples(None), None, None), "bounds: expected a pair");
     }
 }
 
@@ -143,7 +143,7 @@ mod means_and_variances {
         for (domain, size, gist) in [
             (triples().without_size(), Some(3), "make_resize"),
             (triples(), Some(4), "size: expected 3"),
-            (triples(), None, "make_clamp"),
+            (triples(), None, "bounds: expected a pair"),
         ] {
             let input = Space::new(domain, SymmetricDistance).unwrap();
             refuses(make_sized_bounded_mean(input.clone(), size, None), gist);
