@@ -84,7 +84,7 @@ mod _native {
         objects::{chain::then, run::check_distances},
         profile::{Profile, Renyi},
         search::{bounds_float, bounds_int, search_float, search_int},
-        study::PyStudy,
+        study::{PyStudy, outcome_page},
     };
     #[cfg(feature = "example")]
     #[pymodule_export]

@@ -173,6 +173,12 @@ type Answered<'py> = (Bound<'py, PyAny>, String, Vec<String>);
 fn answered<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Answered<'py>> {
     Ok((python_json::to_python(py, &outcome.to_json(), None)?, outcome.to_text(), outcome.notes()))
 }
+/// Write the page of an outcome, which is given as JSON.
+#[pyfunction]
+pub(crate) fn outcome_page(py: Python<'_>, outcome: &Bound<'_, PyAny>) -> PyResult<String> {
+    let json = python_json::from_python(outcome).or_raise(py)?;
+    Ok(Outcome::parse(&json).or_raise(py)?.to_html())
+}
 /// Check that all columns have the same number of cells.
 fn same_rows(columns: &HashMap<&str, Cells>) -> Result<()> {
     let mut rows = columns.values().map(Cells::rows);

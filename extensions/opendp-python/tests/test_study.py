@@ -100,6 +100,8 @@ def test_every_kind_of_table_has_the_same_answers(make):
     document = outcome.to_dict()
     assert document["budget"] == {"epsilon": 1e6} and json.dumps(document)
     assert "histogram of city" in str(outcome) and "spent: epsilon" in str(outcome)
+    page = outcome.to_html()
+    assert page.startswith("<!DOCTYPE html>") and "histogram of city" in page and "<svg" in page
 
 
 def test_a_rehearsal_spends_nothing_and_has_no_values():
@@ -109,6 +111,7 @@ def test_a_rehearsal_spends_nothing_and_has_no_values():
         assert plan.rows() == [] and plan.notes == []
         assert plan.to_dict()["dry_run"] and "nothing is spent" in str(plan)
         assert plan.to_dict()["answers"][0]["accuracy"] == 1.0
+        assert "Nothing was released or spent" in plan.to_html()
     assert "no ledger" in asked.ask(COLUMNS).notes[0]
 
 

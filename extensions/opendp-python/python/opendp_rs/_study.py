@@ -173,6 +173,14 @@ class Outcome:
 
         return copy.deepcopy(self._document)
 
+    def to_html(self) -> str:
+        """Return the text of an HTML page with charts, as ``opendp ask --html`` writes it.
+
+        The page is one file without a script. For example, write it with
+        ``pathlib.Path("page.html").write_text(outcome.to_html(), encoding="utf-8")``.
+        """
+        return _native.outcome_page(self._document)
+
     def __repr__(self) -> str:
         return self._text
 
