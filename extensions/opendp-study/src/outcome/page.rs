@@ -120,8 +120,8 @@ impl Outcome {
 fn rounded(amount: f64, up: bool) -> String {
     Exact::from_f64(amount).map_or_else(|_| "unlimited".into(), |amount| say(&amount, up))
 }
-/// Draw the numbers of an answer, if it has several numbers. The numbers of chosen categories are no
-/// amounts, so they get no chart.
+/// Draw the numbers of an answer, if it has several numbers. Chosen categories get no chart, because
+/// they are not amounts.
 fn chart(answer: &StudyAnswer) -> Option<Block> {
     let points: Vec<Point> = answer.cells.iter().filter_map(|cell| point(answer, cell)).collect();
     let bins = points.iter().any(|point| point.label.contains(" to below "));
