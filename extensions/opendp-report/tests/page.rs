@@ -63,14 +63,11 @@ fn numbers_that_cannot_be_drawn_are_named_as_missing() {
 }
 #[test]
 fn long_labels_of_columns_do_not_overlap() {
-    let labels = |text: fn(u32) -> String| {
-        let points: Vec<Point> = (0..8).map(|k| Point::new(text(k), 1.0)).collect();
+    for (tail, labels) in [("", 8), (" to below 1000000", 4)] {
+        let points: Vec<Point> = (0..8).map(|k| Point::new(format!("{k}{tail}"), 1.0)).collect();
         let html = Page::new("t").with(Section::new("s").with(Block::Histogram(points))).to_html();
-        let below = html.split("class=\"below\"").nth(1).unwrap().split("</div>").next().unwrap();
-        below.matches("<span").count()
-    };
-    assert_eq!(labels(|k| k.to_string()), 8);
-    assert_eq!(labels(|k| format!("{k} to below {}", 1000 * (k + 1))), 4);
+        assert_eq!(html.matches("style=\"left:").count(), labels, "{html}");
+    }
 }
 #[test]
 fn long_charts_and_tables_say_what_is_left_out() {

@@ -44,7 +44,8 @@ pub(super) fn weights(split: Option<&Json>, questions: usize) -> Result<Vec<f64>
             Ok(weights) if weights.len() == questions => Ok(weights),
             _ => {
                 let reason = format!(
-                    "expected \"evenly\", or one weight for each question, {questions} in total"
+                    "expected \"evenly\", or a list of positive weights, one for each question; the \
+                     number of questions is {questions}"
                 );
                 Err(Error::argument("split", reason))
             }

@@ -112,10 +112,14 @@ where
         let solved = groups.solve()?;
         let known = solved.statistics(self.alpha)?;
         let left_out = asked.left_out_of_each(self.columns)?;
+        let bounds = self.bounds_of_each(asked)?;
         let mut answers = Vec::with_capacity(known.len());
         for (place, known) in known.iter().enumerate() {
             let left_out = left_out.get(place).and_then(Option::as_deref);
-            answers.push(answer_of(asked, left_out, known));
+            let mut answer = answer_of(asked, left_out, known);
+            answer.bounds = bounds.get(place).copied().flatten();
+            answer.keys_found = asked.finds_keys();
+            answers.push(answer);
         }
         if self.mode == Mode::Rehearse {
             solved.forgo()?;
@@ -137,13 +141,28 @@ where
         }
         groups = with_keys(groups, asked).map_err(|error| error.at("keys"))?;
         for statistic in statistics {
-            groups = self.with_statistic(groups, statistic)?;
+            groups = self.with_statistic(groups, asked, statistic)?;
         }
         Ok(groups)
+    }
+    /// Return the bounds of each answer about the groups. Counts and quantiles have no bounds.
+    fn bounds_of_each(&self, asked: &QuestionFields) -> Result<Vec<Option<(f64, f64)>>> {
+        let mut all = Vec::new();
+        for statistic in asked.of_groups()? {
+            match statistic {
+                Wanted::Sum(fields) | Wanted::Mean(fields) | Wanted::Variance(fields) => {
+                    all.push(Some(self.bounds(asked, fields)?));
+                }
+                Wanted::Quantiles(fields) => all.extend(fields.alphas()?.iter().map(|_| None)),
+                _ => all.push(None),
+            }
+        }
+        Ok(all)
     }
     fn with_statistic(
         &self,
         groups: Groups<'c, MO>,
+        asked: &QuestionFields,
         statistic: Wanted<'_>,
     ) -> Result<Groups<'c, MO>> {
         let ranks = |groups: Groups<'c, MO>, fields: &RankFields, alphas: &[f64]| {
@@ -166,7 +185,7 @@ where
             Wanted::Quantiles(fields) => return ranks(groups, fields, fields.alphas()?),
             _ => return Ok(groups.count()),
         };
-        let bounds = self.bounds(fields)?;
+        let bounds = self.bounds(asked, fields)?;
         Ok(statistic(groups.impute(&fields.column, 0.0), &fields.column, bounds))
     }
 }

@@ -1,5 +1,6 @@
 //! The answers of a study, in JSON, as tables and as pages.
 
+mod notes;
 mod page;
 
 use std::fmt::Write;
@@ -59,6 +60,12 @@ pub struct StudyAnswer {
     /// number is not compared with the data. If the number is wrong, the value and the interval are
     /// wrong.
     pub rows_stated: Option<usize>,
+    /// The bounds of a sum, a mean or a variance. Before the statistic is computed, each cell
+    /// outside of the bounds is moved to the nearest bound. The value and the interval are about
+    /// the moved cells.
+    pub bounds: Option<(f64, f64)>,
+    /// Whether the keys of the groups were found in the data, by a threshold on noisy counts.
+    pub keys_found: bool,
     /// The values of the answer. The list is empty before the release.
     pub cells: Vec<Cell>,
 }
@@ -129,19 +136,6 @@ impl Outcome {
         let mode = if written.dry_run { Mode::Rehearse } else { Mode::Ask };
         Ok(Outcome { answers, report: json.clone(), entries: Vec::new(), alpha, mode })
     }
-    /// Return a note for each answer that depends on a stated number of rows.
-    pub fn notes(&self) -> Vec<String> {
-        let mut notes = Vec::new();
-        for StudyAnswer { question, rows_stated, .. } in &self.answers {
-            if let Some(rows) = rows_stated {
-                notes.push(format!(
-                    "`{question}` uses the stated number of rows, {rows}. This number is not \
-                     compared with the data. If it is wrong, the answer and its interval are wrong"
-                ));
-            }
-        }
-        notes
-    }
     /// Return a row for each released value: the question, the label, the value, and the lower and
     /// the upper end of the interval.
     pub fn rows(&self) -> Vec<[String; 5]> {
@@ -169,7 +163,7 @@ impl Outcome {
         let mut lines: Vec<[String; 4]> = Vec::new();
         for answer in &self.answers {
             if answer.cells.is_empty() {
-                let range = answer.range(None);
+                let range = self.unreleased(answer);
                 lines.push([answer.question.clone(), String::new(), range, answer.noise()]);
             }
             for (place, cell) in answer.cells.iter().enumerate() {
@@ -208,6 +202,8 @@ impl StudyAnswer {
             error: known.accuracy,
             error_in: known.error_in,
             rows_stated: None,
+            bounds: None,
+            keys_found: false,
             cells: Vec::new(),
         }
     }
@@ -265,6 +261,12 @@ impl StudyAnswer {
         if let Some(rows) = self.rows_stated {
             json["rows_stated"] = rows.into();
         }
+        if let Some((lower, upper)) = self.bounds {
+            json["bounds"] = json!([lower.to_json(), upper.to_json()]);
+        }
+        if self.keys_found {
+            json["keys_found"] = true.into();
+        }
         json
     }
 }
@@ -285,6 +287,9 @@ struct WrittenAnswer {
     accuracy_in: String,
     values: Vec<WrittenCell>,
     rows_stated: Option<usize>,
+    bounds: Option<(Json, Json)>,
+    #[serde(default)]
+    keys_found: bool,
 }
 #[derive(Deserialize)]
 struct WrittenCell {
@@ -297,9 +302,10 @@ impl From<WrittenAnswer> for StudyAnswer {
     fn from(written: WrittenAnswer) -> Self {
         // JSON stores an infinite number as a text.
         let number = |json: &Json| f64::from_json(json).ok();
+        let ends = |(low, high): (Json, Json)| number(&low).zip(number(&high));
         let mut cells = Vec::with_capacity(written.values.len());
         for WrittenCell { label, value, interval, key } in written.values {
-            let interval = interval.and_then(|(low, high)| number(&low).zip(number(&high)));
+            let interval = interval.and_then(ends);
             cells.push(Cell { key, label, value, interval });
         }
         StudyAnswer {
@@ -313,6 +319,8 @@ impl From<WrittenAnswer> for StudyAnswer {
                 _ => ErrorIn::Value,
             },
             rows_stated: written.rows_stated,
+            bounds: written.bounds.and_then(ends),
+            keys_found: written.keys_found,
             cells,
         }
         .checked()

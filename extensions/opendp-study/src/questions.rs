@@ -1,6 +1,6 @@
 //! The questions of a study, and their answers from a context.
 
-use std::ops::{Bound, Range, RangeBounds};
+use std::ops::Bound;
 
 use opendp_core::arith::shown;
 use opendp_core::{Atom, Carrier, Codec, Error, Result};
@@ -19,9 +19,11 @@ use opendp_analysis::Context;
 use opendp_analysis::context::{Accounted, Answer, Noised, Noisy, Query, Question, Rows};
 
 mod cells;
+mod conditions;
 
 pub(super) use cells::cell;
 use cells::{bins, cells_of_chosen, cells_of_keys, labels};
+use conditions::{among_keys, is_float_in, is_integer_in, is_known, refuse_nothing};
 
 /// The mode of a run: make the releases, or only find the costs and the errors of the releases.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,7 +51,8 @@ where
         if asked.group_by.is_some() {
             return self.groups(asked);
         }
-        let (name, answer) = match asked.wanted()? {
+        let wanted = asked.wanted()?;
+        let (name, answer) = match wanted {
             Wanted::Count => ("count", self.count(asked)),
             Wanted::Sum(fields) => ("sum", self.sum(asked, fields)),
             Wanted::Mean(fields) => ("mean", self.mean(asked, fields)),
@@ -61,7 +64,12 @@ where
             Wanted::CountsBy(fields) => ("counts_by", self.counts_by(asked, &fields.column)),
             Wanted::TopK(fields) => ("top_k", self.top_k(asked, fields)),
         };
-        answer.map(|answer| vec![answer.checked()]).map_err(|error| error.at(name))
+        let located = |error: Error| error.at(name);
+        let mut answer = answer.map_err(located)?.checked();
+        if let Wanted::Sum(fields) | Wanted::Mean(fields) | Wanted::Variance(fields) = wanted {
+            answer.bounds = Some(self.bounds(asked, fields).map_err(located)?);
+        }
+        Ok(vec![answer])
     }
 
     fn count(&self, asked: &QuestionFields) -> Result<StudyAnswer> {
@@ -72,7 +80,7 @@ where
             return self
                 .number(MO::add_noise(self.clamped(asked, sum)?.sum(), asked.noise)?, asked);
         }
-        let (lower, upper) = self.bounds(sum)?;
+        let (lower, upper) = self.bounds(asked, sum)?;
         let whole = |bound: f64| {
             let fits = bound.fract() == 0.0 && bound.abs() < 9e18;
             let reason = || {
@@ -143,6 +151,7 @@ where
         if let Some(counts) = self.spend(question)? {
             answer.cells = cells_of_keys(counts.value, error);
         }
+        answer.keys_found = true;
         Ok(answer)
     }
     fn top_k(&self, asked: &QuestionFields, top: &TopFields) -> Result<StudyAnswer> {
@@ -270,15 +279,14 @@ where
     }
     /// Begin a query about the cells of a column of numbers.
     pub(super) fn numbers(&self, asked: &QuestionFields, name: &str) -> Result<Rows<'c, MO, f64>> {
+        let kind = self.column(name)?.kind;
+        check_numbers(kind, name)?;
         let query = self.query(asked, &[name])?;
-        match self.column(name)?.kind {
-            CellType::Integer => Ok(query.column::<f64>(&as_float(name)).impute(0.0)),
-            // `impute` is called because statistics need rows without NaN. `load` already replaced
-            // the missing cells. So `impute` changes a cell only if this cell was read as NaN.
-            CellType::Float => Ok(query.column::<f64>(name).impute(0.0)),
-            CellType::Bool | CellType::Text => {
-                Err(Error::argument(name, "expected a column of numbers: i64 or f64"))
-            }
+        // `impute` is called because statistics need rows without NaN. `load` already replaced the
+        // missing cells. So `impute` changes a cell only if this cell was read as NaN.
+        match kind == CellType::Integer {
+            true => Ok(query.column::<f64>(&as_float(name)).impute(0.0)),
+            false => Ok(query.column::<f64>(name).impute(0.0)),
         }
     }
     /// Check that the comparisons of these numbers with the cells of a column are exact. A column
@@ -306,11 +314,18 @@ where
         asked: &QuestionFields,
         fields: &NumberFields,
     ) -> Result<Rows<'c, MO, f64>> {
-        let (lower, upper) = self.bounds(fields)?;
+        let (lower, upper) = self.bounds(asked, fields)?;
         Ok(self.numbers(asked, &fields.column)?.clamp(lower, upper))
     }
-    pub(super) fn bounds(&self, fields: &NumberFields) -> Result<(f64, f64)> {
+    /// Return the bounds of a statistic. Refuse a condition on the same column that only cells
+    /// outside of the bounds satisfy: all these cells would count as one bound.
+    pub(super) fn bounds(
+        &self,
+        asked: &QuestionFields,
+        fields: &NumberFields,
+    ) -> Result<(f64, f64)> {
         let column = self.column(&fields.column)?;
+        check_numbers(column.kind, &fields.column)?;
         let bounds = fields.bounds.or(column.bounds).ok_or_else(|| {
             Error::argument(
                 "bounds",
@@ -320,6 +335,9 @@ where
         })?;
         let located = |error: Error| error.at(format!("column `{}`", fields.column));
         column.check_missing(bounds).map_err(located)?;
+        if let Some(condition) = asked.keep.get(&fields.column) {
+            Condition::read(condition)?.check_within(bounds).map_err(located)?;
+        }
         Ok(bounds)
     }
     pub(super) fn column(&self, name: &str) -> Result<&'c ColumnFields> {
@@ -340,37 +358,20 @@ fn no_column(columns: &[(String, ColumnFields)], name: &str) -> Error {
     );
     Error::argument(name, reason)
 }
-/// Refuse a condition that no cell can satisfy. Without this check, a loss would be charged for an
-/// answer that is known without the data.
-fn refuse_nothing(nothing: bool, name: &str) -> Result<()> {
-    let reason = "no cell satisfies this condition: expected `at_least` below `below`, at least one \
-                  value in the list `in`, and for a column of i64 an integer of 64 bits between \
-                  the two ends";
-    if nothing { Err(Error::argument(name, reason)) } else { Ok(()) }
-}
-fn among_keys<'c, MO: Accounted, T: Atom>(
-    query: Query<'c, MO>,
-    name: &str,
-    among: &[Json],
-) -> Result<Query<'c, MO>> {
-    Ok(query.filter(name, is_among::<T>(atoms(among)?)))
-}
-/// This condition and the next ones are separate functions without the type parameter `MO`. So they
-/// are compiled once for all measures.
-fn is_among<T: Atom>(among: Vec<T>) -> impl Fn(&T) -> bool {
-    move |cell| among.contains(cell)
-}
-fn is_known(known: &bool) -> bool {
-    *known
-}
-fn is_integer_in(range: Range<i128>) -> impl Fn(&i64) -> bool {
-    move |cell| range.contains(&i128::from(*cell))
-}
-fn is_float_in(range: (Bound<f64>, Bound<f64>)) -> impl Fn(&f64) -> bool {
-    move |cell| range.contains(cell)
-}
 pub(super) fn atoms<T: Codec>(values: &[Json]) -> Result<Vec<T>> {
     values.iter().map(T::from_json).collect()
+}
+/// Check that a column contains numbers.
+fn check_numbers(kind: CellType, column: &str) -> Result<()> {
+    let reason = match kind {
+        CellType::Integer | CellType::Float => return Ok(()),
+        CellType::Text => "expected a column of numbers, i64 or f64; this column is String",
+        CellType::Bool => {
+            "expected a column of numbers, i64 or f64; this column is bool. For the share of true \
+             cells, ask for a histogram with the categories [true, false]"
+        }
+    };
+    Err(Error::argument(column, reason))
 }
 fn no_keys(column: &str) -> Error {
     Error::argument(column, "a column of f64 has no categories: use `edges`, or read it as i64")

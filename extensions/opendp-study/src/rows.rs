@@ -148,7 +148,7 @@ where
     /// Answer a mean. First compute a noisy sum of differences: the cells minus the middle of the
     /// bounds. Divide this sum by a noisy count. Then add the middle of the bounds.
     fn quotient(&self, asked: &QuestionFields, mean: &NumberFields) -> Result<StudyAnswer> {
-        let (lower, upper) = self.bounds(mean)?;
+        let (lower, upper) = self.bounds(asked, mean)?;
         let centre = Centre::of(lower, upper)?;
         let cells = self.numbers(asked, &mean.column)?;
         let sum = MO::add_noise(cells.sum_around(&centre), asked.noise)?;

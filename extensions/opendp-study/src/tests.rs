@@ -386,5 +386,6 @@ fn an_error_names_a_type_of_cells_as_documents_do() {
 
 mod groups;
 mod integers;
+mod notes;
 mod rehearsals;
 mod slips;

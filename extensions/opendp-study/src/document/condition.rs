@@ -2,7 +2,7 @@
 
 use std::ops::{Bound, Range};
 
-use opendp_core::arith::Exact;
+use opendp_core::arith::{Exact, shown};
 use opendp_core::{Error, Result};
 use serde::Deserialize;
 use serde_json::{Number, Value as Json};
@@ -46,6 +46,28 @@ impl Condition {
         let lower = float(self.at_least.as_ref())?.map_or(Bound::Unbounded, Bound::Included);
         let upper = float(self.below.as_ref())?.map_or(Bound::Unbounded, Bound::Excluded);
         Ok((lower, upper))
+    }
+    /// Check that a cell within the bounds of a statistic can satisfy the condition.
+    ///
+    /// # Errors
+    /// `Argument` when only cells outside of the bounds satisfy the condition.
+    pub(crate) fn check_within(&self, (lower, upper): (f64, f64)) -> Result<()> {
+        let (from, to) = self.floats()?;
+        let above = matches!(from, Bound::Included(from) if upper < from);
+        let below = matches!(to, Bound::Excluded(to) if to <= lower);
+        let apart = |cell: &Json| cell.as_f64().is_some_and(|cell| cell < lower || upper < cell);
+        let among = self.among.as_deref().unwrap_or_default();
+        let among = !among.is_empty() && among.iter().all(apart);
+        if !(above || below || among) {
+            return Ok(());
+        }
+        let reason = format!(
+            "the condition in `where` keeps only cells outside of the bounds {} to {}, and each of \
+             these cells would count as a bound: state bounds that contain the cells",
+            shown(lower),
+            shown(upper)
+        );
+        Err(Error::argument("bounds", reason))
     }
     /// Return the range of the 64-bit integers that are at least `at_least` and below `below`.
     /// These integers are exact, even if they are too large for the precision of a float. The range

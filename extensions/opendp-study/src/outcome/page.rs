@@ -75,7 +75,11 @@ impl Outcome {
                 let label = cell.and_then(|cell| cell.label.clone()).unwrap_or_default();
                 let value = cell.map_or_else(|| "-".into(), value_of);
                 let (question, noise) = (answer.question.clone(), answer.noise());
-                table.push([question, label, value, answer.range(cell), noise]);
+                let range = match cell {
+                    Some(_) => answer.range(cell),
+                    None => self.unreleased(answer),
+                };
+                table.push([question, label, value, range, noise]);
             };
             answer.cells.iter().for_each(|cell| push(Some(cell)));
             if answer.cells.is_empty() {
@@ -120,8 +124,8 @@ impl Outcome {
 fn rounded(amount: f64, up: bool) -> String {
     Exact::from_f64(amount).map_or_else(|_| "unlimited".into(), |amount| say(&amount, up))
 }
-/// Draw the numbers of an answer, if it has several numbers. Chosen categories get no chart, because
-/// they are not amounts.
+/// Draw the numbers of an answer, if it has several numbers. Chosen categories are not amounts, so
+/// they get no chart.
 fn chart(answer: &StudyAnswer) -> Option<Block> {
     let points: Vec<Point> = answer.cells.iter().filter_map(|cell| point(answer, cell)).collect();
     let bins = points.iter().any(|point| point.label.contains(" to below "));

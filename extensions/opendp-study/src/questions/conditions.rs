@@ -1,0 +1,39 @@
+//! Conditions on the rows of a question.
+
+use std::ops::{Bound, Range, RangeBounds};
+
+use opendp_analysis::context::{Accounted, Query};
+use opendp_core::{Atom, Error, Result};
+use serde_json::Value as Json;
+
+use super::atoms;
+
+/// Refuse a condition that no cell can satisfy. Without this check, a loss would be charged for an
+/// answer that is known without the data.
+pub(super) fn refuse_nothing(nothing: bool, name: &str) -> Result<()> {
+    let reason = "no cell satisfies this condition: expected `at_least` below `below`, at least one \
+                  value in the list `in`, and for a column of i64 an integer of 64 bits between \
+                  the two ends";
+    if nothing { Err(Error::argument(name, reason)) } else { Ok(()) }
+}
+pub(super) fn among_keys<'c, MO: Accounted, T: Atom>(
+    query: Query<'c, MO>,
+    name: &str,
+    among: &[Json],
+) -> Result<Query<'c, MO>> {
+    Ok(query.filter(name, is_among::<T>(atoms(among)?)))
+}
+/// This condition and the next ones are separate functions without the type parameter `MO`. So they
+/// are compiled once for all measures.
+fn is_among<T: Atom>(among: Vec<T>) -> impl Fn(&T) -> bool {
+    move |cell| among.contains(cell)
+}
+pub(super) fn is_known(known: &bool) -> bool {
+    *known
+}
+pub(super) fn is_integer_in(range: Range<i128>) -> impl Fn(&i64) -> bool {
+    move |cell| range.contains(&i128::from(*cell))
+}
+pub(super) fn is_float_in(range: (Bound<f64>, Bound<f64>)) -> impl Fn(&f64) -> bool {
+    move |cell| range.contains(cell)
+}
