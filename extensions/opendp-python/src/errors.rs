@@ -89,8 +89,8 @@ pub(crate) fn keep_stop(error: Error) {
 /// `tolist`, which can call the library again.
 ///
 /// # Errors
-/// `FailedFunction` when too many calls already run inside each other. Further errors are the errors
-/// of the conversion.
+/// `FailedFunction` when too many calls already run inside each other. Further errors are the
+/// errors of the conversion.
 pub(crate) fn converting<T>(convert: impl FnOnce() -> Result<T>) -> Result<T> {
     // The innermost call can still convert values. A conversion can run another one inside.
     nested(MAX_NESTED + 2, convert)
