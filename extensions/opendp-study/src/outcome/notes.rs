@@ -31,8 +31,8 @@ impl Outcome {
         if !moved.is_empty() {
             let moved = moved.join("; ");
             let note = format!(
-                "each cell outside of these bounds counts as the nearest bound, also for the \
-                 intervals: {moved}"
+                "each cell outside of its bounds counts as the nearest bound, and the intervals do \
+                 not include the effect of this: {moved}"
             );
             notes.insert(0, note);
         }
