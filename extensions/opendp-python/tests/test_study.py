@@ -112,7 +112,7 @@ def test_a_rehearsal_spends_nothing_and_has_no_values():
         assert plan.to_dict()["dry_run"] and "nothing is spent" in str(plan)
         assert plan.to_dict()["answers"][0]["accuracy"] == 1.0
         assert "Nothing was released or spent" in plan.to_html()
-    assert "no ledger" in asked.ask(COLUMNS).notes[0]
+    assert "no ledger" in asked.ask(COLUMNS).notes[-1]
 
 
 def refused(asked, data, kind, text, **options):
