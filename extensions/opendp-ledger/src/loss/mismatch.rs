@@ -12,7 +12,8 @@ pub(super) fn mismatch(expected: Notion, found: Notion) -> Error {
         }
         (Notion::Approximate, _) => (
             "the release costs a rho, and the budget is an epsilon and a delta",
-            ": end the pipeline with `zCDP_to_approxDP`, or use a budget of rho",
+            ": convert the measurement with `zCDP_to_approxDP` and `fix_delta`, or use a budget of \
+             rho",
         ),
         (Notion::Pure | Notion::Concentrated, Notion::Pure | Notion::Concentrated) => {
             ("a budget of epsilon needs Laplace noise; a budget of rho needs Gaussian noise", "")
