@@ -147,11 +147,6 @@ fn parquet(_: File) -> Result<Table> {
 
 /// Write a report for readers.
 pub(crate) fn text(report: &Json) -> String {
-    let plain = |json: &Json| match json {
-        Json::Null => "-".to_owned(),
-        Json::String(text) => text.escape_debug().to_string(),
-        json => json.to_string(),
-    };
     let mut lines = vec![
         PRIVATE.to_owned(),
         format!("{} row{}", report["rows"], if report["rows"] == 1 { "" } else { "s" }),
@@ -180,35 +175,49 @@ pub(crate) fn text(report: &Json) -> String {
         lines.push(format!("warning: {}", plain(warning)));
     }
     for column in report["columns"].as_array().into_iter().flatten() {
-        let guessed = if column["guessed"] == true { ", guessed" } else { "" };
-        lines.push(format!("\n{}: {}{guessed}", plain(&column["name"]), plain(&column["type"])));
-        for (fact, label) in [
-            ("missing", "missing (empty)"),
-            ("unreadable", "unreadable"),
-            ("out_of_range", "out of range"),
-            ("nan", "NaN"),
-            ("infinite", "infinite"),
-            ("minimum", "minimum"),
-            ("maximum", "maximum"),
-            ("domain", "domain"),
-        ] {
-            if let Some(found) = column.get(fact) {
-                lines.push(format!("  {label:<16} {}", plain(found)));
-            }
-        }
-        if let Some(cells) = column.get("decimal_commas") {
-            lines.push(format!(
-                "  cells that look like a number with a decimal comma: {cells}; each is unreadable \
-                 as a number: write 1.5 and not 1,5"
-            ));
-        }
-        if let Some(cells) = column.get("unreadable_as_bool") {
-            lines.push(format!(
-                "  cells unreadable as bool: {cells}; a `bool` column counts each as missing, or as \
-                 false if `missing` is not stated: write truth values as true, True, TRUE, 1, \
-                 false, False, FALSE or 0"
-            ));
-        }
+        lines.extend(column_lines(column));
     }
     lines.join("\n")
+}
+/// Write a value without quotes and without control characters.
+fn plain(json: &Json) -> String {
+    match json {
+        Json::Null => "-".to_owned(),
+        Json::String(text) => text.escape_debug().to_string(),
+        json => json.to_string(),
+    }
+}
+/// Write the facts of one column for readers.
+fn column_lines(column: &Json) -> Vec<String> {
+    let mut lines = Vec::new();
+    let guessed = if column["guessed"] == true { ", guessed" } else { "" };
+    lines.push(format!("\n{}: {}{guessed}", plain(&column["name"]), plain(&column["type"])));
+    for (fact, label) in [
+        ("missing", "missing (empty)"),
+        ("unreadable", "unreadable"),
+        ("out_of_range", "out of range"),
+        ("nan", "NaN"),
+        ("infinite", "infinite"),
+        ("minimum", "minimum"),
+        ("maximum", "maximum"),
+        ("domain", "domain"),
+    ] {
+        if let Some(found) = column.get(fact) {
+            lines.push(format!("  {label:<16} {}", plain(found)));
+        }
+    }
+    if let Some(cells) = column.get("decimal_commas") {
+        lines.push(format!(
+            "  cells that look like a number with a decimal comma: {cells}; each is unreadable \
+             as a number: write 1.5 and not 1,5"
+        ));
+    }
+    if let Some(cells) = column.get("unreadable_as_bool") {
+        lines.push(format!(
+            "  cells unreadable as bool: {cells}; a `bool` column counts each as missing, or as \
+             false if `missing` is not stated: write truth values as true, True, TRUE, 1, \
+             false, False, FALSE or 0"
+        ));
+    }
+    lines
 }
