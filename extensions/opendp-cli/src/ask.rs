@@ -70,6 +70,26 @@ pub(crate) struct Arguments {
     pub(crate) by: Option<String>,
 }
 
+/// Refuse the text of a study where a pipeline is expected. Only a study has a `context`.
+pub(crate) fn refuse_study(text: &str) -> Result<()> {
+    let is_study = |document: Json| document.get("context").is_some();
+    if opendp_registry::json::parse(text).is_ok_and(is_study) {
+        let reason = "this document is a study, and not a pipeline: answer it with `opendp ask`";
+        return Err(Error::argument("document", reason));
+    }
+    Ok(())
+}
+
+/// Read a study. Name the command for a pipeline, because a pipeline is a document, too.
+fn parse(document: &Json) -> Result<Study> {
+    let has = |key: &str| document.get(key).is_some();
+    if !has("context") && (has("space") || has("chain") || has("constructor")) {
+        let reason = "this document is a pipeline, and not a study: use it with `opendp run -p`";
+        return Err(Error::argument("study", reason));
+    }
+    Study::parse(document)
+}
+
 /// Answer all questions of a study.
 pub(crate) fn answer(arguments: &Arguments, as_json: bool) -> Result<String> {
     let Arguments { study: path, dry_run, csv, .. } = arguments;
@@ -81,7 +101,7 @@ pub(crate) fn answer(arguments: &Arguments, as_json: bool) -> Result<String> {
     let located = |error: Error| error.at(format!("study {}", path.display()));
     let text = data::read_text(path)?;
     let document = opendp_registry::json::parse(&text);
-    let study = document.and_then(|document| Study::parse(&document)).map_err(located)?;
+    let study = document.and_then(|document| parse(&document)).map_err(located)?;
     warn(arguments, &study, as_json).map_err(located)?;
     page::check(arguments, file(arguments, &study).ok().as_deref())?;
     let mut charge = None;

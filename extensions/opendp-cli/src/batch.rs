@@ -330,6 +330,25 @@ mod tests {
         assert!(answers(br#"{"op": "list", "kind": null, "name": null}"#, 1000).1);
     }
     #[test]
+    fn a_measure_without_a_profile_is_answered_by_the_conversion_to_use() {
+        let request = |chain: &str| {
+            format!(
+                r#"{{"op": "delta", "d_in": 1, "epsilon": 1, "pipeline": {{"space": {{"domain":
+                {{"atom_domain": {{"T": "i64"}}}}, "metric": {{"absolute_distance": {{"T": "i64"}}}}}},
+                "chain": [{chain}]}}}}"#
+            )
+            .replace('\n', " ")
+        };
+        let noise = r#"{"gaussian": {"scale": 5.0}}"#;
+        let (refused, _) = answers(request(noise).as_bytes(), 1000);
+        let message = refused[0]["error"]["message"].as_str().unwrap();
+        assert!(message.contains(r#"convert it with {"zCDP_to_approxDP": "#), "{message}");
+        let converted =
+            format!(r#"{{"zCDP_to_approxDP": {{"measurement": {{"chain": [{noise}]}}}}}}"#);
+        let (given, all) = answers(request(&converted).as_bytes(), 1000);
+        assert!(all && given[0]["value"].as_f64().unwrap() < 1e-3, "{given:?}");
+    }
+    #[test]
     fn a_key_that_occurs_twice_is_an_error() {
         let (answers, _) = answers(br#"{"id": 1, "op": "list", "op": "describe"}"#, 1000);
         let message = answers[0]["error"]["message"].as_str().unwrap();

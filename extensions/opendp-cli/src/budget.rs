@@ -3,13 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
+use clap::error::ErrorKind;
 use opendp_analysis::context::visible;
+use opendp_core::arith::Exact;
 use opendp_core::{Constructed, Error, Metric, Result};
 use opendp_ledger::{Account, Entry, Ledger, Loss, Terms, Unit};
 use opendp_registry::{Document, Registry};
 use serde_json::{Value as Json, json};
 
 use crate::caution;
+use crate::command;
 use crate::words;
 
 /// The warning about a budget without a unit.
@@ -21,6 +24,10 @@ const PUBLIC_ROWS: &str = "with --size, and without --contributions above 1, eac
                            exactly one row, and the number of rows is public. If this is wrong, \
                            leave out --size, or state --contributions above 1";
 
+/// The error for a budget with a delta and without an epsilon.
+const NO_EPSILON: &str = "a delta needs an epsilon: state --epsilon <EPSILON> with --delta, or a \
+                          budget without a delta: --epsilon, or --rho alone";
+
 #[derive(Subcommand)]
 pub(crate) enum Command {
     /// Create a budget, and create the file if the file does not exist
@@ -30,10 +37,10 @@ pub(crate) enum Command {
         place: Place,
         /// Epsilon: a decimal number or a fraction; with --delta, privacy is approximate instead of
         /// pure
-        #[arg(long, required_unless_present = "rho", allow_hyphen_values = true)]
+        #[arg(long, required_unless_present_any = ["rho", "delta"], allow_hyphen_values = true)]
         epsilon: Option<String>,
         /// The delta of approximate differential privacy: a decimal number or a fraction
-        #[arg(long, requires = "epsilon", allow_hyphen_values = true)]
+        #[arg(long, allow_hyphen_values = true)]
         delta: Option<String>,
         /// Compose losses tightly: many releases together can cost less than the sum of their
         /// losses
@@ -186,10 +193,21 @@ pub(crate) fn answer(command: &Command, as_json: bool) -> Result<String> {
 
 /// Read the amount of a new budget.
 fn total(epsilon: Option<&str>, delta: Option<&str>, rho: Option<&str>) -> Result<Loss> {
+    for (name, stated) in [("epsilon", epsilon), ("delta", delta), ("rho", rho)] {
+        if let Some(stated) = stated
+            && let Err(Error::InvalidDistance(reason)) = stated.parse::<Exact>()
+        {
+            let reason = format!("{reason}, found `{}`", stated.escape_debug());
+            return Err(Error::InvalidDistance(reason).at(name));
+        }
+    }
     match (epsilon, delta, rho) {
         (Some(epsilon), None, None) => Loss::epsilon(epsilon),
         (Some(epsilon), Some(delta), None) => Loss::epsilon_delta(epsilon, delta),
         (None, None, Some(rho)) => Loss::rho(rho),
+        (None, Some(_), None) => {
+            command().error(ErrorKind::MissingRequiredArgument, NO_EPSILON).exit()
+        }
         _ => Err(Error::argument(
             "epsilon",
             "state one budget: --epsilon, --epsilon with --delta, or --rho",

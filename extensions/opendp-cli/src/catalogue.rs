@@ -291,9 +291,9 @@ pub(crate) fn describe_text(described: &Json, every: bool) -> String {
     }
     lines.push(match described["proved"] == true {
         true => {
-            "Its claims, and their proof if they need one, are stated by its author.".to_owned()
+            "The author states what it guarantees, and a proof where a proof is needed.".to_owned()
         }
-        false => "Its claims are stated by its author, without a proof.".to_owned(),
+        false => "The author states what it guarantees, without a proof.".to_owned(),
     });
     lines.extend([String::new(), text(&described["documentation"]), String::new()]);
     if let Some(example) = described["example"].as_str() {

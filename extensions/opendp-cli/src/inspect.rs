@@ -51,10 +51,14 @@ pub(crate) fn answer(arguments: &Arguments) -> Result<Json> {
         return Err(Error::argument("column", reason));
     }
     let mut tallies: Vec<Tally> = places.iter().map(|_| Tally::new(*as_type)).collect();
-    let (mut rows, mut uneven) = (0_u64, 0_u64);
+    let (mut rows, mut uneven, mut blank) = (0_u64, 0_u64, 0_u64);
     while let Some(row) = table.next_row()? {
         rows += 1;
-        uneven += u64::from(row.len() != names.len());
+        // In a table of one column, a blank line is an empty cell, which the column counts.
+        let is_blank = names.len() != 1
+            && matches!(&row[..], [] | [Some(_)] if row.iter().flatten().all(String::is_empty));
+        blank += u64::from(is_blank);
+        uneven += u64::from(row.len() != names.len() && !is_blank);
         for (place, tally) in places.iter().zip(&mut tallies) {
             match row.get(*place) {
                 Some(None) => tally.add_unreadable(),
@@ -75,15 +79,16 @@ pub(crate) fn answer(arguments: &Arguments) -> Result<Json> {
         "private": PRIVATE, "data": source.path.to_string_lossy(), "rows": rows,
         "uneven_rows": uneven, "odd_quotes": table.odd_quotes(), "columns": columns,
     });
+    if 0 < blank {
+        report["blank_lines"] = blank.into();
+    }
     let not_utf8: u64 = tallies.iter().map(Tally::not_utf8).sum();
     if 0 < not_utf8 {
         report["not_utf8"] = not_utf8.into();
     }
-    if source.kind().0 == Kind::Csv && !tally::may_be_header(&names) {
-        report["warning"] =
-            "the first line may be a record and not a header: one of its cells is a \
-                             number, is empty, or occurs twice. This line is not counted as a row"
-                .into();
+    let doubt = tally::doubt_of_header(&names).filter(|_| source.kind().0 == Kind::Csv);
+    if let Some(doubt) = doubt {
+        report["warning"] = doubt.into();
     }
     Ok(report)
 }
@@ -142,11 +147,6 @@ fn parquet(_: File) -> Result<Table> {
 
 /// Write a report for readers.
 pub(crate) fn text(report: &Json) -> String {
-    let plain = |json: &Json| match json {
-        Json::Null => "-".to_owned(),
-        Json::String(text) => text.escape_debug().to_string(),
-        json => json.to_string(),
-    };
     let mut lines = vec![
         PRIVATE.to_owned(),
         format!("{} row{}", report["rows"], if report["rows"] == 1 { "" } else { "s" }),
@@ -154,6 +154,9 @@ pub(crate) fn text(report: &Json) -> String {
     if report["uneven_rows"] != 0 {
         let uneven = &report["uneven_rows"];
         lines.push(format!("rows with more or fewer cells than the first line: {uneven}"));
+    }
+    if let Some(blank) = report.get("blank_lines") {
+        lines.push(format!("blank lines: {blank}. Each is a record whose cells are all missing"));
     }
     if report["odd_quotes"] != 0 {
         let odd = &report["odd_quotes"];
@@ -172,29 +175,49 @@ pub(crate) fn text(report: &Json) -> String {
         lines.push(format!("warning: {}", plain(warning)));
     }
     for column in report["columns"].as_array().into_iter().flatten() {
-        let guessed = if column["guessed"] == true { ", guessed" } else { "" };
-        lines.push(format!("\n{}: {}{guessed}", plain(&column["name"]), plain(&column["type"])));
-        for (fact, label) in [
-            ("missing", "missing (empty)"),
-            ("unreadable", "unreadable"),
-            ("out_of_range", "out of range"),
-            ("nan", "NaN"),
-            ("infinite", "infinite"),
-            ("minimum", "minimum"),
-            ("maximum", "maximum"),
-            ("domain", "domain"),
-        ] {
-            if let Some(found) = column.get(fact) {
-                lines.push(format!("  {label:<16} {}", plain(found)));
-            }
-        }
-        if let Some(cells) = column.get("unreadable_as_bool") {
-            lines.push(format!(
-                "  cells unreadable as bool: {cells}; a `bool` column counts each as missing, or as \
-                 false if `missing` is not stated: write truth values as true, True, TRUE, 1, \
-                 false, False, FALSE or 0"
-            ));
-        }
+        lines.extend(column_lines(column));
     }
     lines.join("\n")
+}
+/// Write a value without quotes and without control characters.
+fn plain(json: &Json) -> String {
+    match json {
+        Json::Null => "-".to_owned(),
+        Json::String(text) => text.escape_debug().to_string(),
+        json => json.to_string(),
+    }
+}
+/// Write the facts of one column for readers.
+fn column_lines(column: &Json) -> Vec<String> {
+    let mut lines = Vec::new();
+    let guessed = if column["guessed"] == true { ", guessed" } else { "" };
+    lines.push(format!("\n{}: {}{guessed}", plain(&column["name"]), plain(&column["type"])));
+    for (fact, label) in [
+        ("missing", "missing (empty)"),
+        ("unreadable", "unreadable"),
+        ("out_of_range", "out of range"),
+        ("nan", "NaN"),
+        ("infinite", "infinite"),
+        ("minimum", "minimum"),
+        ("maximum", "maximum"),
+        ("domain", "domain"),
+    ] {
+        if let Some(found) = column.get(fact) {
+            lines.push(format!("  {label:<16} {}", plain(found)));
+        }
+    }
+    if let Some(cells) = column.get("decimal_commas") {
+        lines.push(format!(
+            "  cells that look like a number with a decimal comma: {cells}; each is unreadable \
+             as a number: write 1.5 and not 1,5"
+        ));
+    }
+    if let Some(cells) = column.get("unreadable_as_bool") {
+        lines.push(format!(
+            "  cells unreadable as bool: {cells}; a `bool` column counts each as missing, or as \
+             false if `missing` is not stated: write truth values as true, True, TRUE, 1, \
+             false, False, FALSE or 0"
+        ));
+    }
+    lines
 }

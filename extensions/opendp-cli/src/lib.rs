@@ -96,7 +96,8 @@ enum Command {
     /// Suggest short pipelines from the data to a release within a budget
     ///
     /// Every suggestion can be built, and the scale of its noise is computed from the budget. If
-    /// bounds, a size or categories are missing, the answer names them.
+    /// bounds, a size or categories are missing, the answer names them. The exit code is 1 if no
+    /// pipeline was found.
     Suggest(Box<suggest::Arguments>),
     /// Print a pipeline in the format of another library
     Convert {
@@ -154,8 +155,8 @@ enum Command {
     Run(run::Arguments),
     /// Answer all questions of a study, a document with a budget and questions about a table
     ///
-    /// First use --dry-run, which prints the accuracy of the answers and spends nothing.
-    /// Each run without --dry-run spends the study's budget again.
+    /// First use --dry-run, which spends nothing. With --id, later runs with the same id print the
+    /// same answers and spend nothing. Without --id, each run spends the study's budget again.
     Ask(ask::Arguments),
     /// Count the kinds of cells in a table: the exact counts are PRIVATE, only for the curator
     ///
@@ -236,7 +237,9 @@ impl Pipeline {
             );
             return Err(Error::argument("pipeline", reason));
         }
-        Document::parse(&data::read_text(&self.pipeline)?)
+        let text = data::read_text(&self.pipeline)?;
+        ask::refuse_study(&text)
+            .and_then(|()| Document::parse(&text))
             .and_then(|document| document.set(&values))
             .map_err(|error| error.at(format!("pipeline {}", self.pipeline.display())))
     }
@@ -316,7 +319,9 @@ fn unwritten(cli: &Cli, error: &std::io::Error) -> Error {
         }
         _ => "",
     };
-    Error::FailedFunction(format!("standard output cannot be written: {error}{charged}"))
+    let early = "its reader ended early, so a part of the answer is lost".to_owned();
+    let reason = if error.kind() == BrokenPipe { early } else { error.to_string() };
+    Error::FailedFunction(format!("standard output cannot be written: {reason}{charged}"))
 }
 fn fail(cli: &Cli, error: &Error) -> ExitCode {
     // If standard error is also closed, only the exit code reports the error.

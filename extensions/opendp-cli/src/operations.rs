@@ -1,6 +1,6 @@
 //! The operations on a pipeline, with distances and values as JSON.
 
-use opendp_core::erased::AnyValue;
+use opendp_core::erased::{AnyMeasurement, AnyValue};
 use opendp_core::{
     Carrier, Codec, Constructed, Domain, Error, Measure, PrivacyProfile, Result, TypeName,
 };
@@ -94,13 +94,26 @@ pub(crate) fn profile(made: &Constructed, d_in: &Json) -> Result<PrivacyProfile>
     match made {
         Constructed::Measurement(m) => {
             let d_in = m.input().metric().decode(d_in).map_err(|error| error.at("d_in"))?;
-            m.measure().profile(&m.map(&d_in)?)
+            m.measure().profile(&m.map(&d_in)?).map_err(|error| match error {
+                Error::NotImplemented(reason) => Error::NotImplemented(convert(m, reason)),
+                other => other,
+            })
         }
         other => Err(Error::NotImplemented(format!(
             "{} has no privacy profile",
             other.kind().with_article()
         ))),
     }
+}
+/// Advise which conversion gives a profile to a measurement whose measure has none.
+fn convert(measurement: &AnyMeasurement, reason: String) -> String {
+    let measure = measurement.measure().to_json().to_string();
+    let conversion = match () {
+        () if measure.contains("zero_concentrated") => "zCDP_to_approxDP",
+        () if measure.contains("renyi") => "RDP_to_approxDP",
+        () => return reason,
+    };
+    format!("{reason}: convert it with {{\"{conversion}\": {{\"measurement\": ...}}}}")
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@ use opendp_core::{Error, Result};
 use crate::{Command, budget, command, program};
 
 /// Return whether a subcommand only prints a text: about constructors, the program or budgets, or
-/// about a table for the curator of the table. Such a command changes nothing and spends nothing.
+/// about a table for the curator of the table, or a dry run of a study. Such a command changes
+/// nothing and spends nothing.
 pub(crate) fn is_page(command: &Command) -> bool {
     use Command::{Budget, Completions, Describe, Inspect, List, Man, Suggest};
     use budget::Command::{Export, History, Show};
@@ -13,6 +14,7 @@ pub(crate) fn is_page(command: &Command) -> bool {
         Budget { command } => matches!(command, Show { .. } | History { .. } | Export { .. }),
         List { .. } | Describe { .. } | Suggest(_) | Inspect(_) => true,
         Completions { .. } | Man { .. } => true,
+        Command::Ask(study) => study.dry_run,
         _ => false,
     }
 }

@@ -61,7 +61,7 @@ pub(crate) struct Arguments {
 }
 
 /// Suggest chains. If `as_json` is true, write the suggestions as JSON for programs. Otherwise,
-/// write a text for readers.
+/// write a text for readers. If no chain was found, write the answer and end with exit code 1.
 pub(crate) fn answer(arguments: &Arguments, registry: &Registry, as_json: bool) -> Result<String> {
     let word = arguments.word.as_deref();
     let about = |entry: &Entry| word.is_none_or(|word| search::matches(word, entry.names(), ""));
@@ -89,10 +89,28 @@ pub(crate) fn answer(arguments: &Arguments, registry: &Registry, as_json: bool) 
         goal = goal.fact(name, value.clone());
     }
     let found = registry.suggest(&goal)?;
-    if as_json {
-        return Ok(to_json(&found).to_string());
+    let text = match as_json {
+        true => to_json(&found).to_string(),
+        false => text(&found, registry, reason(arguments))?,
+    };
+    if found.found.is_empty() {
+        // The reader of the output may have ended. The exit code tells that there is no chain.
+        let _ = crate::write(&text);
+        std::process::exit(1);
     }
-    text(&found, registry)
+    Ok(text)
+}
+/// Return the reason why no chain exists, if the arguments show it.
+fn reason(arguments: &Arguments) -> Option<&'static str> {
+    let counts_changes = matches!(
+        arguments.metric.as_deref(),
+        Some("symmetric_distance" | "insert_delete_distance")
+    );
+    let near = arguments.d_in.as_f64().is_some_and(|d_in| d_in < 2.0);
+    (arguments.size.is_some() && counts_changes && near).then_some(
+        "With a public --size, two different tables are at distance 2 or more in this metric, and \
+         --d-in is below 2. State --d-in 2, or --metric change_one_distance, or leave --size out.",
+    )
 }
 fn space(arguments: &Arguments) -> Result<Json> {
     let Some(column) = &arguments.column_type else {
@@ -236,7 +254,7 @@ fn to_json(found: &Suggestions) -> Json {
         "calls": found.calls, "complete": found.whole,
     })
 }
-fn text(found: &Suggestions, registry: &Registry) -> Result<String> {
+fn text(found: &Suggestions, registry: &Registry, reason: Option<&str>) -> Result<String> {
     let mut lines = Vec::new();
     for (place, suggested) in found.found.iter().enumerate() {
         let names: Vec<&str> = suggested.names.iter().map(|name| short(name)).collect();
@@ -254,7 +272,9 @@ fn text(found: &Suggestions, registry: &Registry) -> Result<String> {
         lines.extend([document(suggested.document.json()), String::new()]);
     }
     if found.found.is_empty() {
-        lines.extend(["No chain was found for these facts.".to_owned(), String::new()]);
+        lines.push("No chain was found for these facts.".to_owned());
+        lines.extend(reason.map(str::to_owned));
+        lines.push(String::new());
     }
     if !found.obstacles.is_empty() {
         lines.push("Not possible with these facts:".to_owned());

@@ -3,6 +3,7 @@
 use std::{fmt, io::Read};
 
 use opendp_core::{Column, ColumnDomain, DataFrame, DataFrameDomain, Domain, Error, Result};
+use serde_json::Value as Json;
 
 use crate::progress::{Meter, absent, place};
 use crate::{CsvTable, Progress};
@@ -114,9 +115,27 @@ pub(crate) fn places(names: &[String], domain: &DataFrameDomain<String>) -> Resu
         if names.contains(name) {
             return place(names, Some(name));
         }
-        Err(absent("data", names.len(), name, &format!(", to be read as {}", cells.to_json())))
+        let rule = format!(", to be read as {}", in_words(&cells.to_json()));
+        Err(absent("data", names, name, &rule))
     };
     schema.iter().map(find).collect()
+}
+/// Describe the domain of a column in words, such as `i64, or missing`. An unusual domain is
+/// described by its JSON.
+fn in_words(domain: &Json) -> String {
+    if let Some(cells) = domain.get("option_domain").map(|option| &option["element_domain"]) {
+        return format!("{}, or missing", in_words(cells));
+    }
+    let atom = domain.get("atom_domain").and_then(|atom| atom.as_object());
+    let Some((atom, name)) = atom.and_then(|atom| Some((atom, atom.get("T")?.as_str()?))) else {
+        return domain.to_string();
+    };
+    let bounds = atom.get("bounds").and_then(Json::as_array).map(Vec::as_slice);
+    let bounds = match bounds {
+        Some([lower, upper]) => format!(" from {lower} to {upper}"),
+        _ => String::new(),
+    };
+    format!("{name}{bounds}")
 }
 impl Iterator for CsvFrame {
     type Item = Result<DataFrame<String>>;
@@ -169,10 +188,16 @@ mod tests {
         assert_eq!(CsvFrame::new(TABLE, &any).unwrap_err().kind(), "Argument");
         let error = CsvFrame::new(&b"x,y\n"[..], &schema()).unwrap_err();
         let text = error.to_string();
-        let rule = schema().column(&"z".to_owned()).unwrap().to_json().to_string();
+        let parts = ["`z`, to be read as String.", "2 columns"];
+        assert!(parts.iter().all(|part| text.contains(part)), "{text}");
+        let words = |name: &str| in_words(&schema().column(&name.to_owned()).unwrap().to_json());
+        assert_eq!((&*words("x"), &*words("y")), ("f64 from 0.5 to 1.0", "i64, or missing"));
+        // A wrong separator makes a header of one cell.
+        let table = crate::CsvTable::open(&b"x,y,z\n"[..], Some(b';')).unwrap();
+        let error = table.frame(&schema()).unwrap_err().to_string();
         assert!(
-            text.contains("`z`") && text.contains(&rule) && text.contains("2 columns"),
-            "{text}"
+            error.contains("Its name contains `,`") && error.contains("--separator"),
+            "{error}"
         );
         let error = CsvFrame::new(&b"x,y,z,y\n"[..], &schema()).unwrap_err();
         assert!(error.to_string().contains("`y` twice"), "{error}");

@@ -80,7 +80,7 @@ pub(crate) fn place(names: &[String], column: Option<&str>) -> Result<usize> {
                 format!("the table has the column `{name}` twice: rename one"),
             ))
         }
-        (None, _) => Err(absent("column", names.len(), name, "")),
+        (None, _) => Err(absent("column", names, name, "")),
     }
 }
 /// A hint at the end of some error messages. The hint states where the names of the columns are.
@@ -90,10 +90,22 @@ const WHERE: &str =
 /// Make the error for a column that the table does not have. `rule` is the end of a sentence that
 /// states the domain of the column, or is empty.
 #[cold]
-pub(crate) fn absent(argument: &str, columns: usize, name: &str, rule: &str) -> Error {
-    let (name, s) = (name.escape_debug(), if columns == 1 { "" } else { "s" });
+pub(crate) fn absent<S: AsRef<str>>(argument: &str, names: &[S], name: &str, rule: &str) -> Error {
+    let (columns, name) = (names.len(), name.escape_debug());
+    let s = if columns == 1 { "" } else { "s" };
     let found = format!("the table has {columns} column{s}, none of them `{name}`{rule}");
-    Error::argument(argument, format!("{found}. {WHERE}"))
+    // A header of one cell that contains another separator was probably split wrongly.
+    let split = match names {
+        [only] => [',', ';', '\t', '|'].into_iter().find(|c| only.as_ref().contains(*c)),
+        _ => None,
+    };
+    let split = split.map_or_else(String::new, |separator| {
+        let shown = separator.escape_debug();
+        format!(
+            ". Its name contains `{shown}`: if this is the separator, state it by `--separator`"
+        )
+    });
+    Error::argument(argument, format!("{found}{split}. {WHERE}"))
 }
 /// Make the error for data that are not a member of the expected domain.
 ///

@@ -3,9 +3,10 @@
 use opendp_core::{Error, Result};
 use serde_json::Value as Json;
 
+use crate::loss::of_study;
 use crate::record::digest;
 use crate::store::Tables;
-use crate::{Account, Entry, Loss, Misfit, Request, say};
+use crate::{Account, Entry, Loss, Misfit, Request, request, say};
 
 /// The maximum number of milliseconds by which the clock can be behind the last entry, for example
 /// after a correction of the clock. If the clock is behind by at most this time, the new entry gets
@@ -23,7 +24,11 @@ pub(crate) fn decide(
     clock: &dyn Fn() -> Result<i64>,
 ) -> Result<Decision> {
     let account = find(tables, budget)?;
-    let loss = request.loss.within(account.total.notion())?;
+    let measure = account.total.notion();
+    let loss = request.loss.within(measure).map_err(|error| match is_study(&request.pipeline) {
+        true => of_study(measure, request.loss.notion()),
+        false => error,
+    })?;
     if let Some(entry) = tables.entry(&account, &request.id)? {
         let same = (&entry.pipeline, &entry.d_in, &entry.source, &entry.loss)
             == (&request.pipeline, &request.d_in, &request.source, &loss);
@@ -33,6 +38,7 @@ pub(crate) fn decide(
             Err(another(budget, request, &entry, &loss))
         };
     }
+    check_new(&request.id)?;
     check_unit(&account, request)?;
     loss.check_text()?;
     let spent = account.spent.plus(&loss);
@@ -54,6 +60,19 @@ pub(crate) fn decide(
     Ok(Decision::Charge(Box::new(account), now))
 }
 
+/// Check the id of a new entry. An id with an invisible difference would be charged as another id.
+/// Entries of older versions may have such ids, so an id that has an entry is not checked.
+fn check_new(id: &str) -> Result<()> {
+    if id.trim() == id && !id.contains(char::is_control) {
+        return Ok(());
+    }
+    let found = id.escape_debug();
+    let reason = format!(
+        "expected a text that has no space at its ends and no control character, found \
+         `{found}`: nothing was charged"
+    );
+    Err(Error::argument("id", reason))
+}
 fn check_unit(account: &Account, request: &Request) -> Result<()> {
     let (budget, terms) = (&account.name, &account.terms);
     let metric = request.metric.as_ref();
@@ -124,17 +143,18 @@ fn exceeded(budget: &str, loss: &Loss, left: &Loss) -> Error {
 /// lists the differences.
 #[cold]
 fn another(budget: &str, request: &Request, entry: &Entry, loss: &Loss) -> Error {
-    let mut others = Vec::new();
-    for (other, what) in [
-        (entry.pipeline != request.pipeline, "pipeline"),
-        (entry.source != request.source, "data or column"),
-        (entry.d_in != request.d_in, "distance"),
-        (entry.loss != *loss, "loss"),
-    ] {
-        if other {
-            others.push(what);
-        }
-    }
+    let document = match is_study(&entry.pipeline) && is_study(&request.pipeline) {
+        true => "study",
+        false => "pipeline",
+    };
+    let others = [
+        (entry.pipeline != request.pipeline, document.to_owned()),
+        (entry.source != request.source, sources(&entry.source, &request.source)),
+        (entry.d_in != request.d_in, "distance".to_owned()),
+        (entry.loss != *loss, "loss".to_owned()),
+    ];
+    let others = others.into_iter().filter(|(other, _)| *other);
+    let others: Vec<String> = others.map(|(_, what)| what).collect();
     let mut reason = format!(
         "budget `{budget}` already has a release `{}` with another {}: use another id",
         request.id,
@@ -144,6 +164,23 @@ fn another(budget: &str, request: &Request, entry: &Entry, loss: &Loss) -> Error
         reason += "; an older version did not record its data and column";
     }
     Error::argument("id", reason)
+}
+/// Return whether a recorded document is a study with the probability of its intervals.
+fn is_study(pipeline: &str) -> bool {
+    request::parse(pipeline).is_ok_and(|json| json.get("study").is_some())
+}
+/// Describe two different sources of data. If both state a path, and the paths differ, name both.
+fn sources(recorded: &str, stated: &str) -> String {
+    let path = |source: &str| {
+        let source = request::parse(source).ok()?;
+        source["data"].as_str().map(|path| path.escape_debug().to_string())
+    };
+    match (path(recorded), path(stated)) {
+        (Some(recorded), Some(stated)) if recorded != stated => {
+            format!("data or column (recorded: `{recorded}`, stated now: `{stated}`)")
+        }
+        _ => "data or column".to_owned(),
+    }
 }
 pub(crate) fn find(tables: &mut dyn Tables, name: &str) -> Result<Account> {
     match tables.account(name)? {
@@ -161,4 +198,37 @@ pub(crate) fn no_budget(name: &str, known: &[Account]) -> Error {
         (few, more) => format!("; its budgets are {} and {more} more", few.join(", ")),
     };
     Error::NotFound(format!("the ledger has no budget `{name}`{listed}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Ledger;
+    use crate::store::file::{Mode, open};
+
+    #[test]
+    fn an_id_with_an_invisible_difference_is_refused_if_it_is_new() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("l");
+        let ledger = Ledger::open(&path).unwrap();
+        ledger.create("b", &Loss::epsilon("1").unwrap()).unwrap();
+        let request = |id: &str| Request::of_loss(id, Loss::epsilon("0.1").unwrap());
+        for id in [" w1", "w1 ", "w1\n", "w\t1", "w1\u{a0}", "w\u{7f}1"] {
+            let error = ledger.release("b", &request(id), || Ok(7)).unwrap_err();
+            assert_eq!(error.kind(), "Argument");
+            let error = error.to_string();
+            assert!(error.contains("`id`: expected a text that has no space"), "{error}");
+            assert!(error.contains(&id.escape_debug().to_string()), "{error}");
+            // An older version recorded this id.
+            let write = |tables: &mut dyn Tables| {
+                let mut account = find(tables, "b")?;
+                let now = account.latest;
+                charge(tables, &mut account, now, &request(id), "7").map(|_| ())
+            };
+            open(&path, Mode::Write).unwrap().write(&mut { write }).unwrap();
+            assert!(ledger.release("b", &request(id), || Ok(8)).unwrap().repeated());
+        }
+        assert!(!ledger.release("b", &request("w 1"), || Ok(7)).unwrap().repeated());
+        assert_eq!(ledger.history("b").unwrap().len(), 7);
+    }
 }

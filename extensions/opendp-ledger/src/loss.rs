@@ -15,6 +15,7 @@ use crate::say;
 pub use accounted::Accounted;
 use amount::{or_its_float, read};
 use mismatch::mismatch;
+pub(crate) use mismatch::of_study;
 pub(crate) use opening::Opening;
 
 /// The separator between losses in a text about several releases that are charged together.

@@ -286,7 +286,7 @@ def test_mistakes_that_do_not_depend_on_cells_are_free(ledger):
 def test_an_id_belongs_to_its_question(ledger):
     ask(ledger)
     other = dp.Study(document(mean={"column": "age"}))
-    refused("Argument", "another pipeline: use another id", ask, ledger, data=UNREAD, asked=other)
+    refused("Argument", "another study: use another id", ask, ledger, data=UNREAD, asked=other)
     refused("Argument", "0.05: state this probability", ask, ledger, data=UNREAD, alpha=0.1)
 
 

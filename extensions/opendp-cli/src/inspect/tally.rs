@@ -103,14 +103,35 @@ fn is_other_truth(cell: &str) -> bool {
     const WORDS: [&str; 10] = ["yes", "no", "y", "n", "t", "f", "on", "off", "true", "false"];
     bool::from_cell(cell).is_none() && WORDS.iter().any(|word| cell.eq_ignore_ascii_case(word))
 }
-/// Return whether `names`, the cells of the first line of a table, can be a header. The names in a
-/// header are distinct. They are not empty, and they are not numbers.
-pub(super) fn may_be_header(names: &[String]) -> bool {
-    let name = |(place, name): (usize, &String)| {
-        let before = names.get(..place).unwrap_or_default();
-        !name.is_empty() && f64::from_cell(name).is_none() && !before.contains(name)
+/// Return whether a cell is a number with a decimal comma, such as `-1,5`.
+fn has_decimal_comma(cell: &str) -> bool {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let number = cell.strip_prefix(['-', '+']).unwrap_or(cell);
+    number.split_once(',').is_some_and(|(whole, part)| digits(whole) && digits(part))
+}
+/// Return a warning if `names`, the cells of the first line of a table, may not be a header. The
+/// names in a header are distinct. They are not empty, and they are not numbers.
+pub(super) fn doubt_of_header(names: &[String]) -> Option<&'static str> {
+    let twice = |(place, name): (usize, &String)| {
+        !name.is_empty() && names.get(..place).unwrap_or_default().contains(name)
     };
-    names.iter().enumerate().all(name)
+    if names.iter().any(|name| f64::from_cell(name).is_some()) {
+        return Some(
+            "the first line may be a record and not a header: one of its cells is a number. This \
+             line is not counted as a row",
+        );
+    }
+    if names.iter().any(String::is_empty) {
+        return Some(
+            "the first line may be a record and not a header: one of its cells is empty. This line \
+             is not counted as a row",
+        );
+    }
+    names.iter().enumerate().any(twice).then_some(
+        "the first line may be a record and not a header: one of its cells occurs twice. This line \
+         is not counted as a row. `opendp run` and `opendp ask` refuse to read a column whose name \
+         occurs twice: rename one",
+    )
 }
 
 /// The number of cells for each [`Reading`], if the cells are read as the type `kind`.
@@ -134,6 +155,8 @@ pub(super) struct Tally {
     words: u64,
     /// The number of cells that contain a truth value in a form that `bool` cannot read.
     other_words: u64,
+    /// The number of cells that contain a number with a decimal comma.
+    decimal_commas: u64,
     /// The least and the greatest integer, if at least one cell is an integer.
     whole: Option<(IBig, IBig)>,
     /// The least and the greatest finite number, if at least one cell is a finite number.
@@ -155,6 +178,7 @@ impl Tally {
             not_utf8: 0,
             words: 0,
             other_words: 0,
+            decimal_commas: 0,
             whole: None,
             real: None,
         }
@@ -176,6 +200,7 @@ impl Tally {
             }
         }
         self.other_words += u64::from(is_other_truth(cell));
+        self.decimal_commas += u64::from(has_decimal_comma(cell));
         self.words += u64::from(bool::from_cell(cell).is_some() && cell != "0" && cell != "1");
         if let Some(number) = IBig::from_cell(cell) {
             match &mut self.whole {
@@ -265,6 +290,9 @@ impl Tally {
         if let Some(unreadable) = self.unreadable_as_bool() {
             report["unreadable_as_bool"] = unreadable.into();
         }
+        if 0 < self.decimal_commas {
+            report["decimal_commas"] = self.decimal_commas.into();
+        }
         report
     }
     /// Return the number of cells that a column of `bool` cannot read. Return `None` if the type
@@ -341,12 +369,17 @@ mod tests {
     }
     #[test]
     fn a_first_line_that_is_a_record_is_noticed() {
-        let may = |names: &[&str]| {
-            may_be_header(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>())
+        let doubt = |names: &[&str]| {
+            doubt_of_header(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>())
         };
-        assert!(may(&["age", "name"]));
-        for record in [&["31", "Ada"][..], &["", "x"], &["x", "x"], &["1e3"]] {
-            assert!(!may(record), "{record:?}");
+        assert_eq!(doubt(&["age", "name"]), None);
+        for (record, which) in [
+            (&["31", "Ada"][..], "is a number."),
+            (&["", "x", ""], "is empty."),
+            (&["x", "x"], "occurs twice."),
+            (&["1e3"], "is a number."),
+        ] {
+            assert!(doubt(record).unwrap().contains(which), "{record:?}");
         }
     }
 }

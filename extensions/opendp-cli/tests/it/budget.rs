@@ -61,7 +61,7 @@ fn a_name_of_a_budget_does_not_control_the_terminal() {
     desk.file("sum.json", sum(20.0).to_string());
     desk.file("ages.json", "[1, 2, 3]");
     let run = ["run", "-p", "sum.json", "--data", "ages.json", "--budget", "l.db:a\u{1b}[2J"];
-    let released = desk.says(&[&run[..], &["--id", "i\u{1b}[2J"]].concat());
+    let released = desk.says(&[&run[..], &["--id", "i"]].concat());
     let shown = desk.says(&["budget", "show", "l.db"]);
     let history = desk.says(&["budget", "history", "l.db:a\u{1b}[2J"]);
     for text in [&created, &released, &shown, &history] {

@@ -118,13 +118,26 @@ fn a_table_without_a_header_is_counted_with_a_warning_and_plain_characters() {
     assert_eq!(report["columns"][0]["maximum"], json!(44));
 }
 #[test]
+fn a_column_name_that_occurs_twice_and_decimal_commas_are_named() {
+    let desk = Desk::new();
+    desk.file("x.csv", "age;age\n1,5;Ada\n-2,25;1,2,3\n3;x\n");
+    let text = desk.says(&["inspect", "--data", "x.csv", "--separator", ";"]);
+    assert!(text.contains("one of its cells occurs twice"), "{text}");
+    assert!(text.contains("refuse to read a column whose name occurs twice"), "{text}");
+    assert!(!text.contains("is empty"), "{text}");
+    assert!(text.contains("with a decimal comma: 2"), "{text}");
+    assert_eq!(text.matches("decimal comma").count(), 1, "{text}");
+}
+#[test]
 fn rows_with_another_number_of_cells_are_counted() {
     let desk = Desk::new();
     desk.file("people.csv", "age,name\n1,\"Ada\n2\n\n3,x,y\n4,z\n");
     let report = inspect(&desk, &["people.csv"]);
-    assert_eq!((&report["rows"], &report["uneven_rows"]), (&json!(5), &json!(3)));
+    assert_eq!((&report["rows"], &report["uneven_rows"]), (&json!(5), &json!(2)));
+    assert_eq!(report["blank_lines"], json!(1));
     let text = desk.says(&["inspect", "--data", "people.csv"]);
-    assert!(text.contains("more or fewer cells than the first line: 3"), "{text}");
+    assert!(text.contains("more or fewer cells than the first line: 2"), "{text}");
+    assert!(text.contains("blank lines: 1. Each is a record"), "{text}");
 }
 #[test]
 fn lines_of_a_cell_with_a_line_break_are_counted_with_a_warning() {

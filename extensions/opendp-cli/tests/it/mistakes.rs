@@ -67,7 +67,8 @@ fn each_wrong_line_is_answered_by_what_to_write() {
         ("budget create b.ledger:x --epsilon inf".into(), 1, &["epsilon", "such as 0.1 or 1/3"]),
         ("budget create b.ledger --epsilon 1".into(), 2, &["expected FILE:NAME"]),
         ("budget create b.ledger:x --epsilon 1 --rho 1".into(), 2, &["cannot be used with '--rho"]),
-        ("budget create b.ledger:x --delta 1e-6".into(), 2, &["--epsilon <EPSILON>"]),
+        ("budget create b.ledger:x --delta 1e-6".into(), 2, &["--epsilon <EPSILON>", "--rho"]),
+        ("budget create b.ledger:x --epsilon 1,5".into(), 1, &["epsilon: invalid", "found `1,5`"]),
     ] {
         let words: Vec<&str> = line.split(' ').collect();
         let message = desk.fails(&words, code);
@@ -106,6 +107,8 @@ fn each_wrong_charge_is_answered_by_what_there_is_and_what_is_left() {
     chain("3.0");
     let other = desk.fails(&charge("age", "b.ledger:x", "a"), 1);
     assert!(other.contains("another pipeline") && other.contains("use another id"), "{other}");
+    let id = desk.fails(&charge("age", "b.ledger:x", "a "), 1);
+    assert!(id.contains("no space at its ends") && id.contains("found `a `"), "{id}");
     let over = desk.fails(&charge("age", "b.ledger:x", "b"), 1);
     assert!(over.contains("costs epsilon 0.6667, and epsilon 0.5 is left"), "{over}");
 }

@@ -42,7 +42,10 @@ fn each_suggestion_is_a_document_that_meets_the_budget() {
         unknown,
     ];
     for (place, arguments) in grid.into_iter().enumerate() {
-        let found: Json = serde_json::from_str(&desk.says(&arguments)).unwrap();
+        let output = desk.run(&arguments);
+        // The exit code is 1 if no chain was found.
+        assert_eq!(output.status.code(), Some(i32::from(place == 6)), "{arguments:?}");
+        let found: Json = serde_json::from_slice(&output.stdout).unwrap();
         let suggestions = found["suggestions"].as_array().unwrap();
         // For the last goal, the list is empty: no chain from its space leads to its measure.
         assert_eq!(suggestions.is_empty(), place == 6, "{arguments:?}: {found}");
@@ -80,7 +83,9 @@ fn a_suggestion_is_told_with_its_noise_its_loss_and_its_accuracy() {
 #[test]
 fn what_is_missing_is_named_with_the_flag_that_states_it() {
     let desk = Desk::new();
-    let text = desk.says(&["suggest", "sum", "--column-type", "i64", "--epsilon", "1"]);
+    let output = desk.run(&["suggest", "sum", "--column-type", "i64", "--epsilon", "1"]);
+    assert_eq!(output.status.code(), Some(1));
+    let text = String::from_utf8(output.stdout).unwrap();
     for part in ["No chain was found", "  sum: ", "  clamp: state `bounds`, as --fact bounds=VALUE"]
     {
         assert!(text.contains(part), "{part}: {text}");
@@ -99,6 +104,18 @@ fn what_is_missing_is_named_with_the_flag_that_states_it() {
     ] {
         desk.fails(arguments, code);
     }
+}
+#[test]
+fn a_distance_at_which_no_tables_of_a_public_size_differ_is_named_as_the_reason() {
+    let desk = Desk::new();
+    let line = "suggest sum --column-type i64 --bounds 0,9 --size 1000 --epsilon 1 --metric";
+    let words: Vec<&str> = line.split(' ').chain(["symmetric_distance"]).collect();
+    let output = desk.run(&words);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("No chain was found") && text.contains("State --d-in 2"), "{text}");
+    // The advice works.
+    assert!(desk.says(&[&words[..], &["--d-in", "2"]].concat()).contains("1. "));
 }
 #[test]
 fn bounds_a_budget_and_a_distance_that_fit_nothing_are_errors_with_a_reason() {

@@ -36,7 +36,10 @@ fn an_id_does_not_give_the_release_of_another_column_or_file() {
         assert_eq!(output.status.code(), Some(1), "{data} {column}");
         assert!(output.stdout.is_empty());
         let said = String::from_utf8(output.stderr).unwrap();
-        assert!(said.contains("with another data or column: use another id"), "{said}");
+        assert!(said.contains("with another data or column"), "{said}");
+        assert!(said.contains(": use another id"), "{said}");
+        let paths = said.contains("(recorded: `people.csv`, stated now: `missing.csv`)");
+        assert_eq!(paths, data == "missing.csv", "{said}");
     }
     let history = read(&desk.says(&["budget", "history", "l.db:b", "--json"]));
     assert_eq!(history[0]["source"], json!({"data": "people.csv", "column": "age"}));
@@ -330,7 +333,20 @@ fn a_reader_may_leave_a_page_early() {
     assert_eq!((code, said.contains("standard output cannot be written")), (Some(1), true));
     let (code, said) = left_early(&with(&RUN, &["--d-in", "1"]));
     assert_eq!(code, Some(1));
-    assert!(said.contains("standard output cannot be written"), "{said}");
+    assert!(said.contains("its reader ended early, so a part of the answer is lost"), "{said}");
+    assert!(!said.contains("os error"), "{said}");
+    let charged = with(&with(&RUN, &CHARGE), &["--d-in", "1"]);
+    let (code, said) = left_early(&charged);
+    assert_eq!((code, said.contains("ask again with the same --id")), (Some(1), true), "{said}");
+    let study = json!({"context": {"unit": {"person": 1}, "budget": {"epsilon": 1}, "columns": {
+        "age": {"T": "i64", "missing": "drop"}}}, "questions": [{"count": {}}]});
+    desk.file("study.json", study.to_string());
+    assert_eq!(left_early(&["ask", "study.json", "--dry-run"]).0, Some(0));
+    // A study and a pipeline are not confused.
+    let error = desk.fails(&["map", "-p", "study.json", "--d-in", "1"], 1);
+    assert!(error.contains("a study, and not a pipeline"), "{error}");
+    let error = desk.fails(&["ask", RUN[2], "--dry-run"], 1);
+    assert!(error.contains("a pipeline, and not a study"), "{error}");
 }
 #[test]
 fn many_commands_create_budgets_at_once() {

@@ -17,6 +17,14 @@ fn bounds_a_pure_loss_in_the_other_measures() {
     // on the noise.
     let error = Loss::epsilon_delta("1", "1e-6").unwrap().within(Notion::Pure).unwrap_err();
     assert!(error.to_string().starts_with("leave the delta out, or use a budget"), "{error}");
+    // A budget of epsilon and delta admits no rho, whatever the noise is.
+    let error = Loss::rho("1").unwrap().within(Notion::Approximate).unwrap_err().to_string();
+    assert!(!error.contains("Laplace") && error.contains("use a budget of rho"), "{error}");
+    let error = of_study(Notion::Approximate, Notion::Concentrated);
+    assert_eq!(error.kind(), "MeasureMismatch");
+    let error = error.to_string();
+    assert!(error.contains("the study states a budget of rho"), "{error}");
+    assert!(error.contains("state epsilon and delta in the study"), "{error}");
 }
 #[test]
 fn reads_amounts_that_older_versions_wrote_and_writes_no_more_of_them() {

@@ -240,10 +240,23 @@ fn an_id_stands_for_its_data_and_columns() {
         json!({"data": "missing.csv", "column": "age"}),
         json!({"data": "people.csv"}),
     ] {
-        let error = ask(other).unwrap_err();
+        let error = ask(other.clone()).unwrap_err();
         assert_eq!(error.kind(), "Argument");
         assert!(error.to_string().contains("another data or column"), "{error}");
+        // Paths are named if they differ.
+        let paths =
+            error.to_string().contains("(recorded: `people.csv`, stated now: `missing.csv`)");
+        assert_eq!(paths, other["data"] == "missing.csv", "{error}");
     }
+    // A study is called a study.
+    let study = |rows: i32| {
+        let document = json!({"study": {"rows": rows}, "alpha": 0.05});
+        let request = Request::of_loss("study", epsilon("0.1")).pipeline(&document);
+        ledger.release("b", &request, || Ok(1))
+    };
+    study(1).unwrap();
+    let error = study(2).unwrap_err().to_string();
+    assert!(error.contains("`study` with another study: use another id"), "{error}");
     // The first request with this id states no data. A later request with the same id states data,
     // so the later request is refused.
     let open = Request::of_loss("open", epsilon("0.1"));
