@@ -115,7 +115,7 @@ fn an_id_belongs_to_its_question_its_probability_and_its_table() {
     let mut other = document(json!({"epsilon": 1}), json!({"person": 1}));
     other["questions"][0] = json!({"mean": {"column": "age"}});
     let error = desk.ask(&Study::parse(&other).unwrap(), "first", unread).unwrap_err();
-    assert!(error.to_string().contains("another pipeline: use another id"), "{error}");
+    assert!(error.to_string().contains("another study: use another id"), "{error}");
     let ledger = desk.ledger();
     let charge = Charge::new(&ledger, "survey", "first");
     let error = person().ask_charged(&charge, unread, 0.1).unwrap_err().to_string();

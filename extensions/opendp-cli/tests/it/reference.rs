@@ -85,7 +85,7 @@ fn of_study(context: Json, question: Json) -> String {
 
 #[test]
 fn the_examples_of_the_reference_run() {
-    assert_eq!(run_examples(DOCUMENTS), 11);
+    assert_eq!(run_examples(DOCUMENTS), 12);
 }
 #[test]
 fn the_examples_for_data_scientists_run() {

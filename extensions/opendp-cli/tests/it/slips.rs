@@ -268,7 +268,7 @@ fn a_found_key_does_not_control_the_terminal() {
     // Programs get the key unchanged.
     let (answers, _) = asked(&desk, &[]);
     assert!(answers.to_string().contains("\\u001b[2JLyon"), "{answers}");
-    assert!(desk.says(&["ask", "--help"]).contains("The CSV is for a file"));
+    assert!(desk.says(&["ask", "--help"]).contains("Write the CSV to a file"));
 }
 #[test]
 fn answers_without_a_ledger_have_a_note_in_the_form_of_the_output() {
