@@ -72,11 +72,24 @@ where
     M: DatasetMetric + MetricOn<VectorDomain<AtomDomain<T>>>,
     TV: Tally,
 {
-    let (metric, sized) = (input.metric().clone(), input.domain().size().is_some());
-    let domain = MapDomain::new(input.domain().element().clone(), AtomDomain::non_nan());
-    let map = one_in_one(metric, sized);
+    let (element, metric, sized) = copied(&input);
+    let (domain, map) = (tallied(element), one_in_one(metric, sized));
     let metric = const { L01InfDistance::new(AbsoluteDistance::new()) };
     Transformation::checked(input, domain, metric, count_by(), map)
+}
+/// Copy the parts of the input space that the output needs. The `Clone` of a user's key or metric
+/// runs only here, because it can panic.
+fn copied<T: Key, M: DatasetMetric>(
+    input: &Space<VectorDomain<AtomDomain<T>>, M>,
+) -> (AtomDomain<T>, M, bool) {
+    (input.domain().element().clone(), input.metric().clone(), input.domain().size().is_some())
+}
+/// Return the output domain of `make_count_by`. For the C ABI, see [`one_in_one`].
+#[allow(improper_ctypes_definitions, reason = "no C code calls it")]
+extern "C" fn tallied<T: Key, TV: Tally>(
+    element: AtomDomain<T>,
+) -> MapDomain<AtomDomain<T>, AtomDomain<TV>> {
+    MapDomain::new(element, AtomDomain::non_nan())
 }
 /// Return the function of `make_count_by`. For the C ABI, see [`one_in_one`].
 #[allow(improper_ctypes_definitions, reason = "no C code calls it")]

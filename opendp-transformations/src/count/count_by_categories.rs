@@ -10,6 +10,7 @@ use serde_json::Value as Json;
 use crate::count::counts::Counts;
 use crate::count::key::LongKey;
 use crate::count::table::Table;
+use crate::rows::each::Input;
 use crate::symmetric::{Changes, as_count};
 use crate::{Key, Tally};
 
@@ -73,16 +74,25 @@ where
     MO: Norm + MetricOn<VectorDomain<AtomDomain<TOA>>>,
     TOA: Tally,
 {
-    let (sized, from, metric) =
-        (input.domain().size().is_some(), input.metric().clone(), MO::default());
     match histogram(categories, null_category) {
         Ok((function, cells)) => {
-            let domain = VectorDomain::new(AtomDomain::non_nan()).with_size(cells);
-            let map = bounded(from, sized);
+            let (from, sized, metric) = copied(&input);
+            let (domain, map) = (cells_of(cells), bounded(from, sized));
             Transformation::checked(input, domain, metric, function, map)
         }
         Err(error) => Err(error),
     }
+}
+/// Copy the metric of the input, and make the metric of the output. The `Clone` of a user's metric
+/// runs only here, because it can panic.
+fn copied<M: DatasetMetric, MO: Default>(input: &dyn Input<M>) -> (M, bool, MO) {
+    (input.metric().clone(), input.size().is_some(), MO::default())
+}
+/// Return the output domain of `make_count_by_categories`. For the C ABI of this function and of
+/// [`bounded`], see [`one_in_one`](crate::symmetric::one_in_one).
+#[allow(improper_ctypes_definitions, reason = "no C code calls it")]
+extern "C" fn cells_of<TOA: Tally>(cells: usize) -> VectorDomain<AtomDomain<TOA>> {
+    VectorDomain::new(AtomDomain::non_nan()).with_size(cells)
 }
 /// Return the function of `make_count_by_categories` and its number of cells.
 fn histogram<T: Key, TOA: Tally>(
@@ -93,8 +103,7 @@ fn histogram<T: Key, TOA: Tally>(
     let cells = fold.cells();
     Ok((Function::fold_then(fold, tallies), cells))
 }
-/// Build the map of `make_count_by_categories`. For the C ABI, see
-/// [`one_in_one`](crate::symmetric::one_in_one).
+/// Build the map of `make_count_by_categories`.
 #[allow(improper_ctypes_definitions, reason = "no C code calls it")]
 extern "C" fn bounded<M: DatasetMetric, MO: Norm>(metric: M, sized: bool) -> StabilityMap<M, MO> {
     StabilityMap::new(move |d_in: &u32| {
