@@ -12,6 +12,7 @@ use opendp_analysis::context::visible;
 use opendp_core::erased::{AnyDistance, AnyMeasurement};
 use opendp_core::{Codec, Error, Result};
 use opendp_ledger::{Failure, Ledger};
+use opendp_registry::Document;
 use opendp_study::{CellType, Cells, Charge, Outcome, Study};
 use serde_json::{Value as Json, json};
 
@@ -70,14 +71,13 @@ pub(crate) struct Arguments {
     pub(crate) by: Option<String>,
 }
 
-/// Refuse the text of a study where a pipeline is expected. Only a study has a `context`.
-pub(crate) fn refuse_study(text: &str) -> Result<()> {
-    let is_study = |document: Json| document.get("context").is_some();
-    if opendp_registry::json::parse(text).is_ok_and(is_study) {
-        let reason = "this document is a study, and not a pipeline: answer it with `opendp ask`";
-        return Err(Error::argument("document", reason));
+/// Refuse a study where a pipeline is expected. Only a study has a `context`.
+pub(crate) fn refuse_study(document: Document) -> Result<Document> {
+    if document.json().get("context").is_none() {
+        return Ok(document);
     }
-    Ok(())
+    let reason = "this document is a study, and not a pipeline: answer it with `opendp ask`";
+    Err(Error::argument("document", reason))
 }
 
 /// Read a study. Name the command for a pipeline, because a pipeline is a document, too.
@@ -103,7 +103,7 @@ pub(crate) fn answer(arguments: &Arguments, as_json: bool) -> Result<String> {
     let document = opendp_registry::json::parse(&text);
     let study = document.and_then(|document| parse(&document)).map_err(located)?;
     warn(arguments, &study, as_json).map_err(located)?;
-    page::check(arguments, file(arguments, &study).ok().as_deref())?;
+    page::check(arguments, &study)?;
     let mut charge = None;
     let outcome = if *dry_run {
         rehearsed(arguments, &study).map_err(located)?

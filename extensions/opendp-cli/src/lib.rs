@@ -238,8 +238,8 @@ impl Pipeline {
             return Err(Error::argument("pipeline", reason));
         }
         let text = data::read_text(&self.pipeline)?;
-        ask::refuse_study(&text)
-            .and_then(|()| Document::parse(&text))
+        Document::parse(&text)
+            .and_then(ask::refuse_study)
             .and_then(|document| document.set(&values))
             .map_err(|error| error.at(format!("pipeline {}", self.pipeline.display())))
     }

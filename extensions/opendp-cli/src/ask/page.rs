@@ -4,20 +4,22 @@ use std::fs::{self, OpenOptions};
 use std::path::Path;
 
 use opendp_core::{Error, Result};
-use opendp_study::Outcome;
+use opendp_study::{Outcome, Study};
 use serde_json::Value as Json;
 
-use super::{Arguments, charge_lines};
+use super::{Arguments, charge_lines, file};
 use crate::caution;
 
 /// Check that the page can be written, before the budget is spent.
 ///
 /// # Errors
 /// `Argument` when the file is the study, the table or the ledger, or when it cannot be written.
-pub(super) fn check(arguments: &Arguments, table: Option<&Path>) -> Result<()> {
+pub(super) fn check(arguments: &Arguments, study: &Study) -> Result<()> {
     let Some(page) = &arguments.html else { return Ok(()) };
+    // A dry run needs no table, so it is no error if none is named.
+    let table = file(arguments, study).ok();
     let ledger = arguments.budget.as_ref().map(|place| place.file.as_path());
-    let read = [Some(arguments.study.as_path()), table, ledger];
+    let read = [Some(arguments.study.as_path()), table.as_deref(), ledger];
     let whole = |path: &Path| path.canonicalize().ok();
     if let Some(place) = whole(page)
         && read.into_iter().flatten().any(|path| whole(path).as_ref() == Some(&place))

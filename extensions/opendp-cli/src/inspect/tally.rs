@@ -111,27 +111,25 @@ fn has_decimal_comma(cell: &str) -> bool {
 }
 /// Return a warning if `names`, the cells of the first line of a table, may not be a header. The
 /// names in a header are distinct. They are not empty, and they are not numbers.
-pub(super) fn doubt_of_header(names: &[String]) -> Option<&'static str> {
+pub(super) fn doubt_of_header(names: &[String]) -> Option<String> {
     let twice = |(place, name): (usize, &String)| {
         !name.is_empty() && names.get(..place).unwrap_or_default().contains(name)
     };
-    if names.iter().any(|name| f64::from_cell(name).is_some()) {
-        return Some(
-            "the first line may be a record and not a header: one of its cells is a number. This \
-             line is not counted as a row",
-        );
-    }
-    if names.iter().any(String::is_empty) {
-        return Some(
-            "the first line may be a record and not a header: one of its cells is empty. This line \
-             is not counted as a row",
-        );
-    }
-    names.iter().enumerate().any(twice).then_some(
-        "the first line may be a record and not a header: one of its cells occurs twice. This line \
-         is not counted as a row. `opendp run` and `opendp ask` refuse to read a column whose name \
-         occurs twice: rename one",
-    )
+    let (fault, advice) = if names.iter().any(|name| f64::from_cell(name).is_some()) {
+        ("is a number", "")
+    } else if names.iter().any(String::is_empty) {
+        ("is empty", "")
+    } else if names.iter().enumerate().any(twice) {
+        let refused = ". `opendp run` and `opendp ask` refuse to read a column whose name occurs \
+                       twice: rename one";
+        ("occurs twice", refused)
+    } else {
+        return None;
+    };
+    Some(format!(
+        "the first line may be a record and not a header: one of its cells {fault}. This line is \
+         not counted as a row{advice}"
+    ))
 }
 
 /// The number of cells for each [`Reading`], if the cells are read as the type `kind`.

@@ -76,12 +76,12 @@ class Context:
         With ``ledger``, the whole budget of the context is charged to the budget with the name
         ``budget`` in the ledger, before the data are read. That budget must state the unit of
         privacy. The charge is the exact value of the floats in ``privacy_loss``. The float 0.1 is
-        above a tenth, so a budget of 1 pays for nine contexts with ``loss_of(epsilon=0.1)``, and for
-        ten contexts with ``loss_of(epsilon=fractions.Fraction(1, 10))``. An ``id`` opens one
+        above a tenth, so a budget of 1 pays for nine contexts with ``loss_of(epsilon=0.1)``, and
+        for ten contexts with ``loss_of(epsilon=fractions.Fraction(1, 10))``. An ``id`` opens one
         context, because the ledger keeps no answers of contexts. A part of the budget that is not
-        spent is lost. With ``ledger``, ``domain`` is required. Without ``domain``, an error about the type
-        of the data could reveal a fact about the data before the charge. ``by`` is the name of the
-        person who asks.
+        spent is lost. With ``ledger``, ``domain`` is required. Without ``domain``, an error about
+        the type of the data could reveal a fact about the data before the charge. ``by`` is the
+        name of the person who asks.
 
         ``margins`` of OpenDP 0.16 are not supported: ``dp.Study`` answers questions about tables.
         """

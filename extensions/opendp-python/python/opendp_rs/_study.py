@@ -66,8 +66,8 @@ class Study:
 
     def __reduce__(self) -> tuple[Any, ...]:
         raise TypeError(
-            "a study cannot be pickled or copied deeply, because a copy could spend the same budget again; "
-            "make a new `Study` of the document, and count the losses of both studies"
+            "a study cannot be pickled or copied deeply, because a copy could spend the same "
+            "budget again; make a new `Study` of the document, and count the losses of both studies"
         )
 
     def rehearse(self, alpha: float = 0.05) -> Outcome:

@@ -26,17 +26,23 @@ impl Outcome {
             .percent(percent(self.alpha))
             .fact("Protected", plain(&self.report["unit"]))
             .fact(cost, format!("{} of {}", part("spent"), part("budget")));
-        let (drawn, listed): (Vec<_>, Vec<_>) =
-            self.answers.iter().partition(|answer| chart(answer).is_some());
-        let table =
-            |title: &str, answers| Section::new(title).with(Block::Table(self.table(answers)));
+        let table = |title: &str, answers: &[&StudyAnswer]| {
+            Section::new(title).with(Block::Table(self.table(answers)))
+        };
+        let (mut drawn, mut listed, mut charts) = (Vec::new(), Vec::new(), Vec::new());
+        for answer in &self.answers {
+            match chart(answer) {
+                Some(chart) => {
+                    drawn.push(answer);
+                    charts.push(Section::new(&answer.question).with(chart));
+                }
+                None => listed.push(answer),
+            }
+        }
         if !listed.is_empty() {
             page = page.with(table("Answers", &listed));
         }
-        for answer in &drawn {
-            let section = Section::new(&answer.question);
-            page = page.with(chart(answer).into_iter().fold(section, Section::with));
-        }
+        page = charts.into_iter().fold(page, Page::with);
         let notes = self.notes().into_iter().map(Block::Text);
         let budget = self.budget().into_iter().chain(notes);
         page = page.with(budget.fold(Section::new("Budget"), Section::with));
