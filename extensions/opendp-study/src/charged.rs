@@ -179,6 +179,12 @@ impl Study {
         alpha: f64,
     ) -> Result<(Request, Option<Planned>)> {
         let rehearsed = self.rehearsed(alpha)?;
+        let public = self.unit.size_is_public().then_some(0);
+        if self.questions.iter().all(|question| question.counts_public_rows(public).is_some()) {
+            let reason = "all questions count the public number of rows, which costs nothing, so \
+                          nothing is charged: add another question, or answer without a budget";
+            return Err(Error::argument("questions", reason));
+        }
         account.check_unit(Asker::Study, self.unit)?;
         let tight = account.filters().and(rehearsed);
         let Some(planned) = tight.and_then(|outcome| Planned::of(&outcome)) else {
