@@ -129,8 +129,8 @@ impl Estimate {
     /// interval by each end of the second interval. The quotient of the true numbers is between the
     /// least and the largest of these four quotients.
     ///
-    /// If the scales of all noises were fixed in advance, and bounds on the true quotient are known,
-    /// the intervals of [`Ratio`](super::Ratio) are shorter.
+    /// If the scales of all noises were fixed in advance, and bounds on the true quotient are
+    /// known, the intervals of [`Ratio`](super::Ratio) are shorter.
     ///
     /// # Errors
     /// The errors of [`simultaneous`].

@@ -13,7 +13,7 @@ use crate::collected::Collected;
 
 /// Intervals for the quotient of two estimates, if bounds on the true quotient are known.
 ///
-/// [`Estimate::quotient`] bounds the two noises separately. This function bounds a weighted sum of
+/// [`Estimate::quotient`] bounds the two noises separately. This type bounds a weighted sum of
 /// the noises instead, as in Fieller's theorem. So its intervals are shorter: by a fifth if the
 /// quotient is near 0, and by up to two fifths if both noises contribute equally to the error.
 ///
@@ -106,9 +106,9 @@ impl Ratio {
         let half = alpha / 2.0;
         let apart = (sum_of(&terms(&own), half)?, sum_of(&terms(&other), half)?);
         let mut steps = Vec::new();
-        for most in magnitudes(spread(&own), spread(&other), low.abs().max(high.abs())) {
-            above(most)?;
-            steps.push((most, OnceLock::new()));
+        for magnitude in magnitudes(spread(&own), spread(&other), low.abs().max(high.abs())) {
+            above(magnitude)?;
+            steps.push((magnitude, OnceLock::new()));
         }
         Ok(Ratio { bounds, alpha, numerator: own, divisor: other, apart, steps })
     }
@@ -159,24 +159,24 @@ impl Ratio {
     ) -> Result<Option<(f64, f64)>> {
         let negative = place < self.steps.len();
         let step = if negative { self.steps.len() - 1 - place } else { place - self.steps.len() };
-        let (most, found) = &self.steps[step];
+        let (magnitude, found) = &self.steps[step];
         let from = if step == 0 { 0.0 } else { self.steps[step - 1].0 };
-        let (begin, end) = if negative { (-*most, -from) } else { (from, *most) };
+        let (begin, end) = if negative { (-*magnitude, -from) } else { (from, *magnitude) };
         let part = (begin.max(self.bounds.0), end.min(self.bounds.1));
-        let slack = slack.inf_add(most.inf_mul(of_divisor)?)?;
-        let apart = self.apart.0.inf_add(most.inf_mul(self.apart.1)?)?;
+        let slack = slack.inf_add(magnitude.inf_mul(of_divisor)?)?;
+        let apart = self.apart.0.inf_add(magnitude.inf_mul(self.apart.1)?)?;
         // If the union bound rules all quotients out, the smaller bound does so, too.
         if fitting(released, apart.inf_add(slack)?, part).is_none() {
             return Ok(None);
         }
-        let together = *found.get_or_init(|| self.bound(*most));
+        let together = *found.get_or_init(|| self.bound(*magnitude));
         Ok(fitting(released, together.min(apart).inf_add(slack)?, part))
     }
-    /// Bound the magnitude of the noise of the numerator minus `most` times the noise of the
+    /// Bound the magnitude of the noise of the numerator minus `magnitude` times the noise of the
     /// divisor. If no bound is found, return infinity.
-    fn bound(&self, most: f64) -> f64 {
+    fn bound(&self, magnitude: f64) -> f64 {
         let bound = || {
-            let (weight, mut all) = (above(most)?, terms(&self.numerator));
+            let (weight, mut all) = (above(magnitude)?, terms(&self.numerator));
             for (own, noise) in &self.divisor {
                 all.push(Term::new(*noise).weighted(own.times(weight)?));
             }
@@ -189,8 +189,8 @@ impl Ratio {
 fn terms(noises: &[(Weight, Noise)]) -> Vec<Term> {
     noises.iter().map(|(weight, noise)| Term::new(*noise).weighted(*weight)).collected()
 }
-/// Return the numbers `r` from `begin` to `end` with `|a - r b| <= bound`: an interval that contains
-/// all of them, or `None` if there are none.
+/// Return an interval that contains all numbers `r` from `begin` to `end` with
+/// `|a - r b| <= bound`. If there are none, return `None`.
 fn fitting((a, b): (f64, f64), bound: f64, (begin, end): (f64, f64)) -> Option<(f64, f64)> {
     let (low, high) = if b == 0.0 {
         if bound < a.abs() {
@@ -265,10 +265,10 @@ fn above(number: f64) -> Result<Weight> {
         let reason = format!("expected bounds on the quotient of a usual size, found {number:e}");
         return Err(Error::argument("bounds", reason));
     }
-    let (numerator, one) = (scaled.ceil() as i64, 1_i64);
+    let (numerator, unit) = (scaled.ceil() as i64, 1_i64);
     match shift < 0 {
-        true => Weight::new(numerator << -shift, one),
-        false => Weight::new(numerator, one << shift),
+        true => Weight::new(numerator << -shift, unit),
+        false => Weight::new(numerator, unit << shift),
     }
 }
 /// Weights have at least this numerator, `2^32`, before powers of 2 are cancelled.

@@ -54,11 +54,11 @@ mod tests {
     fn the_largest_variance_is_reached_by_rows_at_both_bounds() {
         for rows in 2..40_u32 {
             let found = largest_variance((-1.0, 5.0), f64::from(rows)).unwrap();
-            let of = |above: u32| {
+            let variance = |above: u32| {
                 let (n, k) = (f64::from(rows), f64::from(above));
                 36.0 * k * (n - k) / n / (n - 1.0)
             };
-            let exact = (0..=rows).map(of).fold(0.0, f64::max);
+            let exact = (0..=rows).map(variance).fold(0.0, f64::max);
             assert!(exact <= found && found <= exact * (1.0 + 1e-12), "{rows}: {found} {exact}");
         }
         assert_eq!(largest_variance((0.0, 1.0), 1e300), largest_variance((0.0, 1.0), 1e16));

@@ -73,8 +73,8 @@ fn each_way(
     let (up, down) = (part as f64 / UNIT as f64, (UNIT - part) as f64 / UNIT as f64);
     let mut weights = Vec::new();
     for place in 0..low.weights.len().max(high.weights.len()) {
-        let of = |end: &Chosen| end.weights.get(place).copied().unwrap_or(0.0);
-        weights.push(of(low).inf_mul(down)?.inf_add(of(high).inf_mul(up)?)?);
+        let weight_of = |end: &Chosen| end.weights.get(place).copied().unwrap_or(0.0);
+        weights.push(weight_of(low).inf_mul(down)?.inf_add(weight_of(high).inf_mul(up)?)?);
     }
     weights.push(2.0 * up.max(down));
     visit(&weights)?;
@@ -103,10 +103,10 @@ fn together(weights: &[f64], alpha: f64) -> Result<f64> {
 /// terms, all roundings together change it by a factor below `1 + 1e-9`. Numbers below the least
 /// normal float can have a larger relative error. So for a tiny `alpha`, return the union bound.
 fn exponentials(weights: &[f64], alpha: f64) -> Result<f64> {
-    let most = together(weights, alpha)?;
-    let step = most / STEPS as f64;
+    let limit = together(weights, alpha)?;
+    let step = limit / STEPS as f64;
     if !(0.0 < step) || alpha < 1e-200 || 64 < weights.len() {
-        return Ok(most);
+        return Ok(limit);
     }
     let mut beyond = vec![0.0_f64; STEPS + 1];
     for weight in weights.iter().filter(|weight| 0.0 < **weight) {
@@ -118,7 +118,7 @@ fn exponentials(weights: &[f64], alpha: f64) -> Result<f64> {
         }
     }
     let place = beyond.iter().position(|beyond| beyond * (1.0 + 1e-9) <= alpha);
-    place.map_or(Ok(most), |place| Ok(f64::inf_cast(place)?.inf_mul(step)?.min(most)))
+    place.map_or(Ok(limit), |place| Ok(f64::inf_cast(place)?.inf_mul(step)?.min(limit)))
 }
 /// The number of steps of the grid of [`exponentials`]. For each term, the rounding to the grid
 /// increases the bound by at most a thousandth of the union bound.

@@ -204,8 +204,8 @@ fn the_error_of_each_quantile_is_within_its_bound_on_all_data() {
                 let halves = halves_of(&candidates, &data);
                 let positions = positions(&halves, 2);
                 // On each level, the nearest point can be half of a step from the target.
-                let most = halves.iter().max().copied().unwrap() as f64;
-                let omitted = levels * most / 8.0;
+                let largest = halves.iter().max().copied().unwrap() as f64;
+                let omitted = levels * largest / 8.0;
                 let mut missed = vec![0.0; alphas.len()];
                 for (points, mass) in law(&data, &candidates, alphas, scale) {
                     for (place, point) in points.iter().enumerate() {

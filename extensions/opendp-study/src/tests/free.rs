@@ -107,6 +107,30 @@ fn a_rehearsal_finds_that_there_are_no_columns() {
     assert_eq!(study.ask(read, 0.05).map(drop).unwrap_err(), error);
 }
 #[test]
+fn a_rehearsal_finds_each_column_that_the_context_does_not_have() {
+    for statistic in [
+        json!({"where": {"x": 1}, "count": {}}),
+        json!({"sum": {"column": "x", "bounds": [0, 1]}}),
+        json!({"mean": {"column": "x", "bounds": [0, 1]}}),
+        json!({"variance": {"column": "x", "bounds": [0, 1], "rows": 9}}),
+        json!({"median": {"column": "x", "candidates": [0, 1]}}),
+        json!({"quantiles": {"column": "x", "alphas": [0.2, 0.5], "candidates": [0, 1]}}),
+        json!({"histogram": {"column": "x", "categories": ["a"]}}),
+        json!({"histogram": {"column": "x", "edges": [1]}}),
+        json!({"top_k": {"column": "x", "k": 1, "categories": ["a", "b"]}}),
+        json!({"counts_by": {"column": "x"}}),
+        json!({"group_by": ["x"], "keys": {"x": ["a"]}, "count": {}}),
+        json!({"group_by": ["x"], "keys": "found", "count": {}}),
+        json!({"group_by": ["city"], "keys": {"city": ["a"]}, "sum": {"column": "x"}}),
+        json!({"group_by": ["city"], "keys": {"city": ["a"]},
+               "median": {"column": "x", "candidates": [0, 1]}}),
+    ] {
+        let study = study(json!({"epsilon": 1, "delta": 1e-6}), json!([statistic.clone()]));
+        let error = study.unwrap().rehearse(0.05).map(|outcome| outcome.to_text()).unwrap_err();
+        assert!(error.to_string().contains("no such column"), "{statistic}: {error}");
+    }
+}
+#[test]
 fn candidates_have_any_order_and_no_repetitions() {
     let asked = |candidates: Json| json!([{"median": {"column": "age", "candidates": candidates}}]);
     let (sorted, mixed) = (json!([0, 40, 80]), json!([80, 0, 40]));

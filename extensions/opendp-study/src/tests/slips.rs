@@ -370,7 +370,7 @@ fn a_budget_is_the_decimal_number_of_the_document() {
         }
     }
     let budget = json!({"epsilon": 0.1, "delta": 1e-6});
-    let context = json!({"unit": {"person": 1}, "budget": budget, "columns": {}});
+    let context = json!({"unit": {"person": 1}, "budget": budget, "columns": {"city": "String"}});
     let study = json!({"context": context, "questions": [{"count": {}}]});
     let json = Study::parse(&study).unwrap().rehearse(0.05).unwrap().to_json();
     assert_eq!(json["budget"], budget);

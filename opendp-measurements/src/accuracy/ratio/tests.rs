@@ -117,8 +117,11 @@ fn intervals_miss_the_quotient_as_rarely_as_promised() {
                     }
                     // Five standard deviations of the number of missed intervals.
                     let expected = alpha * f64::from(draws);
-                    let most = expected + 5.0 * (expected * (1.0 - alpha)).sqrt();
-                    assert!(missed as f64 <= most, "{own:?} {other:?} {rows} {quotient}: {missed}");
+                    let limit = expected + 5.0 * (expected * (1.0 - alpha)).sqrt();
+                    assert!(
+                        missed as f64 <= limit,
+                        "{own:?} {other:?} {rows} {quotient}: {missed}"
+                    );
                     let share = length / plain;
                     (longest, shortest) = (longest.max(share), shortest.min(share));
                 }

@@ -156,8 +156,8 @@ impl Moments {
         let value = (sum.value() / count.value().max(1.0) + centre).clamp(lower, upper);
         Ok((value, Some((low.min(value), high.max(value)))))
     }
-    /// Find the intervals of [`Ratio`] for the mean distance from the centre. Return `None` if there
-    /// are none for these noises.
+    /// Find the intervals of [`Ratio`] for the mean distance from the centre. Return `None` if
+    /// there are none for these noises.
     ///
     /// # Precondition
     /// The scales of the two noises were fixed before the first of the two numbers was released.
