@@ -223,6 +223,23 @@ fn the_error_of_each_quantile_is_within_its_bound_on_all_data() {
     assert!(0.5 < tight, "{tight}");
 }
 #[test]
+fn the_error_of_one_choice_is_beyond_its_bound_almost_as_often_as_promised() {
+    // All rows are equal to one of 40 candidates. So one of the 120 points is the median, and the
+    // error of each other point is half of the number of rows.
+    let (candidates, rows, alpha) = ((0..40).collect::<Vec<i32>>(), 64, 0.05);
+    let bound = bound_of(120, &[0.5], alpha).unwrap();
+    let missed = |share: f64| {
+        let law = law(&vec![7; rows], &candidates, &[0.5], rows as f64 / 2.0 / bound / share);
+        let halves = halves_of(&candidates, &vec![7; rows]);
+        let positions = positions(&halves, 2);
+        let wrong = law.iter().filter(|(points, _)| positions[points[0]] != 2 * rows as u64);
+        wrong.map(|(_, mass)| mass).sum::<f64>()
+    };
+    // The errors are slightly larger than the bound, and then slightly smaller.
+    assert!(missed(1.001) <= alpha, "{}", missed(1.001));
+    assert!(alpha < missed(0.95), "the control: {}", missed(0.95));
+}
+#[test]
 fn the_bound_is_below_the_union_bound_over_all_quantiles_and_points() {
     let deciles: Vec<f64> = (1..10).map(|k| f64::from(k) / 10.0).collect();
     // The union bound over 100 candidates with 17 points each, over 9 quantiles and 4 levels.
