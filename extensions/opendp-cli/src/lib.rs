@@ -195,7 +195,7 @@ enum Command {
         /// The shell
         shell: clap_complete::Shell,
     },
-    /// Print a man page: of this command, or of one of its commands
+    /// Print the man page of this command, or of one of its commands
     Man {
         /// The command, such as `run` or `budget create`
         #[arg(value_name = "COMMAND")]

@@ -73,8 +73,8 @@
 //! If a question does not state the `bounds` of a sum, a mean or a variance, the bounds of the
 //! column are used. All other statistics, and all conditions, ignore the bounds of the column.
 //! `candidates` is a list, or `{"from", "to", "step"}`, where a whole number of steps leads from
-//! `from` to `to`. `rows` of a mean or a variance defaults to the public number of rows of the
-//! table, if the question has no condition and its column drops no rows. A `rows` above this public
+//! `from` to `to`. If a question about a mean or a variance has no condition, and its column drops
+//! no rows, `rows` defaults to the public number of rows of the table. A `rows` above this public
 //! number is an error. A smaller `rows` is not an error.
 //!
 //! # Groups

@@ -317,8 +317,8 @@ where
         let (lower, upper) = self.bounds(asked, fields)?;
         Ok(self.numbers(asked, &fields.column)?.clamp(lower, upper))
     }
-    /// Return the bounds of a statistic. Refuse a condition on the same column that only cells
-    /// outside of the bounds satisfy: all these cells would count as one bound.
+    /// Return the bounds of a statistic. Refuse a condition on the same column if only cells
+    /// outside of the bounds satisfy this condition. All these cells would count as one bound.
     pub(super) fn bounds(
         &self,
         asked: &QuestionFields,

@@ -99,7 +99,8 @@ pub(crate) fn on_one_tape<A, B>(
 ) -> Result<(A, B), NoEntropy> {
     let mut key = Zeroizing::new([0; 32]);
     system_seed(&mut key)?;
-    // If a closure panics, this thread must not keep the source, because its words were used.
+    // If a closure panics, this thread must not keep the source, because words of this source were
+    // used.
     let _forgotten = Forgotten;
     put_back(Box::new(SecureSource::keyed(&key)?));
     let first = first();

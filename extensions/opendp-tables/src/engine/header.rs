@@ -79,7 +79,7 @@ pub(super) async fn header(
 /// Check the columns of the Parquet files at a place. Return the reason for an error in four cases:
 /// there are no files, a file lacks one of the columns `described`, two columns of a file have the
 /// same name, or the files have types for a column that the engine cannot read as one type. Without
-/// this check, the engine would read a missing column as nulls. It would read only one of two
+/// this check, the engine would read a missing column as nulls, and would read only one of two
 /// columns of the same name.
 ///
 /// # Errors
