@@ -104,7 +104,8 @@ fn argument(value: &Bound<'_, PyAny>) -> Result<Read> {
     if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
         return list(value);
     }
-    // An argument is not data, so a set of categories has the order in which it gives its items.
+    // An argument is not data, so a set of categories is allowed. The categories have the order in
+    // which the set gives its items.
     if is_set(value) {
         let items = value.try_iter().and_then(Iterator::collect::<PyResult<Vec<_>>>);
         let items = items.and_then(|items| PyList::new(value.py(), items));

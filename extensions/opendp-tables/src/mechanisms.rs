@@ -256,10 +256,10 @@ fn changes_of_scores(
     let change = |(groups, rows): (u64, u64)| Ok((groups, range(count_of_rows(rows)?)?));
     changes.into_iter().filter(|(groups, rows)| 0 < *groups && 0 < *rows).map(change).collect()
 }
-/// Consider the exchange with the largest loss. Return the number of groups that it changes, and
-/// the change of the range of the scores in each of these groups. See [`choose`]. `alone` bounds
-/// this change if rows are only added or only removed, and `both` bounds this change if rows are
-/// replaced.
+/// Consider the exchange with the largest loss. Return the number of groups that this exchange
+/// changes, and the change of the range of the scores in each of these groups. See [`choose`].
+/// `alone` bounds this change if rows are only added or only removed, and `both` bounds this change
+/// if rows are replaced.
 fn largest_exchange(alone: u64, both: u64, grouped: bool, concentrated: bool) -> (u64, u64) {
     let square = |change: u64| u128::from(change) * u128::from(change);
     let separate = match concentrated {

@@ -13,7 +13,8 @@ use crate::caution;
 /// Check that the page can be written, before the budget is spent.
 ///
 /// # Errors
-/// `Argument` when the file is the study, the table or the ledger, or when it cannot be written.
+/// `Argument` when the file is the study, the table or the ledger, or when the file cannot be
+/// written.
 pub(super) fn check(arguments: &Arguments, study: &Study) -> Result<()> {
     let Some(page) = &arguments.html else { return Ok(()) };
     // A dry run needs no table, so it is no error if none is named.

@@ -43,8 +43,8 @@ fn a_budget_for_replaced_rows_pays_for_a_study_of_answers() {
                   protects one person, who changes at most 1 row: state the unit \
                   {\"answers_of_person\": 2} in the study, or use another budget";
     assert!(message.contains(wanted), "{message}");
-    // A budget under `symmetric_distance` protects the number of rows, unless it states the number
-    // of people.
+    // A budget under `symmetric_distance` protects the number of rows, except if the budget states
+    // the number of people.
     for unit in ["1", "2"] {
         let desk = self::desk(json!({"answers_of_person": 1}));
         desk.says(&[&CREATE[..], &["symmetric_distance", "--unit", unit]].concat());

@@ -348,7 +348,7 @@ class Query:
     ) -> dict[str, Any]:
         """Add the measure of the context to the arguments of a step that needs a measure.
 
-        If the budget has a delta, use the measure of the losses without delta, if the step takes
+        If the budget has a delta, and the step takes the measure of the losses without delta, use
         this measure. If the step accepts every measure, add nothing. The user gives the map of such
         a step, so the user must also state the measure of this map.
         """

@@ -143,8 +143,9 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
     /// ```
     ///
     /// # Errors
-    /// `Argument` when the answer has no counts; when its context, the columns of its groups or the
-    /// columns of its filters are not those of this question; when the question lists keys itself.
+    /// `Argument` in three cases. First, the answer has no counts. Second, the context, the columns
+    /// of the groups or the columns of the filters differ between the answer and this question.
+    /// Third, the question lists keys itself.
     pub fn counted(mut self, answer: &GroupAnswer) -> Result<Self> {
         self.keys.check_open("counted", self.rehearsed)?;
         let reason = "the answer has no counts: add `.count()` to its question";

@@ -155,7 +155,7 @@ impl Endowed {
             let delta_of_each = self.of_each(delta)?;
             // If no question has a weight, the scales do not depend on the room. Then all ways with
             // the same mode and the same delta give the same scales, so keep only the first of
-            // them.
+            // these ways.
             let same = |other: &Best| {
                 !weighted && (other.mode, &other.delta_of_each) == (mode, &delta_of_each)
             };
