@@ -120,9 +120,9 @@ impl Study {
     /// ```
     ///
     /// # Errors
-    /// Nothing is charged after an error that does not depend on the records: the errors of
-    /// [`Ledger::release`] and of [`rehearse`](Study::rehearse), a [`Failure::OfFile`], a wrong
-    /// file, and a budget without a unit or with another unit. If a failure may depend on the
+    /// Nothing is charged after an error that does not depend on the records. Examples are the
+    /// errors of [`Ledger::release`] and of [`rehearse`](Study::rehearse), a [`Failure::OfFile`], a
+    /// wrong file, and a budget without a unit or with another unit. If a failure may depend on the
     /// records or on the noise, it is charged and kept like answers, and the error is `Argument`
     /// without the cause. If such a failure were not charged, a user could test facts about the
     /// data without a charge. A panic of `read` is such a failure.

@@ -235,7 +235,8 @@ impl QuestionFields {
             )),
         }
     }
-    /// Check that the question has one statistic, and only fields that this statistic uses.
+    /// Check that a question without groups has one statistic, and only fields that this statistic
+    /// uses. For a question about groups, do the checks of `check_groups`.
     pub(super) fn check(&self) -> Result<()> {
         if self.group_by.is_some() {
             return self.check_groups();
