@@ -152,9 +152,12 @@ impl Registry {
     /// goal allows them. The search does not use older names. By default, the search never converts
     /// rows of floats to a type that is not a float type, or rows of texts to integers. There are
     /// two exceptions: constructors for which the condition `about` of the goal holds, and
-    /// constructors with a fact for one of their arguments, such as `cast_default.TOA`. If several
-    /// chains of transformations compute the same statistic, the search continues only with the
-    /// shortest of them.
+    /// constructors with a fact for one of their arguments, such as `cast_default.TOA`. The
+    /// statistic of a chain is the list of its constructors whose output does not consist of rows.
+    /// If several chains of transformations have the same statistic and the same output space, and
+    /// agree on the condition `about`, the search continues only with the first of these chains. No
+    /// other of these chains is shorter. If the search has found a chain with noise for a
+    /// statistic, it leaves out longer chains for this statistic.
     ///
     /// ```
     /// use opendp_measurements as _;
