@@ -318,7 +318,7 @@ where
         Ok(self.numbers(asked, &fields.column)?.clamp(lower, upper))
     }
     /// Return the bounds of a statistic. Refuse a condition on the same column if only cells
-    /// outside of the bounds satisfy this condition. All these cells would count as one bound.
+    /// outside of the bounds satisfy this condition. Each of these cells would count as a bound.
     pub(super) fn bounds(
         &self,
         asked: &QuestionFields,
