@@ -108,8 +108,8 @@ pub struct Suggestion {
 /// - If the goal has no condition `about`, constructors that return an error for the space of the
 ///   data are listed.
 /// - If the goal has the condition `about`, constructors for which the condition holds are listed.
-///   If the search suggests no chain, some constructors that add noise are listed too: those that
-///   could extend a chain with a link for which the condition holds.
+///   If the search suggests no chain, some constructors that add noise are listed too: the
+///   constructors that could extend a chain in which the condition holds for a link.
 /// - The error of a listed constructor can name another constructor that the search could not use.
 ///   Then this other constructor is listed too.
 #[derive(Clone, Debug, PartialEq, Eq)]

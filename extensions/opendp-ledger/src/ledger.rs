@@ -206,14 +206,13 @@ impl Ledger {
     /// # Errors
     /// After an error, nothing is released. `NotFound` when there is no such budget.
     /// `BudgetExceeded` when too little is left of the budget. `Argument` when the id belongs to
-    /// another request, is empty, has more than 256 characters, or contains a control character, or
-    /// when a new id begins or ends with a space. `Argument` also when the budget protects another
-    /// distance. `Argument` also when the budget protects the number of rows, but the release needs
-    /// this number to be public.
-    /// `MeasureMismatch` when the loss cannot be bounded in the measure of the budget.
-    /// `InvalidDistance` when the loss has too many digits. `FailedFunction` when the ledger cannot
-    /// be written, or when the clock is more than a second behind the last entry. Further errors
-    /// are the errors of `compute`.
+    /// another request, is empty, has more than 256 characters, or contains a control character.
+    /// `Argument` also when a new id begins or ends with a space, or when the budget protects
+    /// another distance. `Argument` also when the budget protects the number of rows, but the
+    /// release needs a public number of rows. `MeasureMismatch` when the loss cannot be bounded in
+    /// the measure of the budget. `InvalidDistance` when the loss has too many digits.
+    /// `FailedFunction` when the ledger cannot be written, or when the clock is more than a second
+    /// behind the last entry. Further errors are the errors of `compute`.
     ///
     /// After a fault of the disk or of the connection, it is unknown whether the charge was made.
     /// To find out, retry with the same id. A retry never charges twice.

@@ -21,10 +21,11 @@ const NEAR: f64 = 1e-9;
 /// relative difference is at most `10^-15`. Then this decimal number is written. The rounding error
 /// of a float is about as large as such a difference, so the float 0.2 is written `0.2`. Second,
 /// the relative difference between an amount and the nearest decimal number with four digits can be
-/// at most `10^-9`. Then this decimal number is written. If it is below a loss, or above the rest
-/// of a budget, the difference is written as a second part, and is rounded up. So a loss is never
-/// written too small, apart from a relative difference of `10^-15`. Because of the two exceptions,
-/// a small rounding error of the arithmetic does not raise or lower the last written digit.
+/// at most `10^-9`. Then this decimal number is written. If the decimal number is below a loss, or
+/// above the rest of a budget, the difference is written as a second part, and is rounded up. So a
+/// loss is never written too small, apart from a relative difference of `10^-15`. Because of the
+/// two exceptions, a small rounding error of the arithmetic does not raise or lower the last
+/// written digit.
 ///
 /// ```
 /// # use opendp_core::arith::Exact;

@@ -185,8 +185,8 @@ pub(crate) fn fraction(alpha: f64) -> (u64, u64) {
 /// the privacy map of the noise compute each loss, and round it up.
 ///
 /// *Exchanges.* If the number of rows is public, each neighbour has at most `k` rows in addition to
-/// the common rows. In one group, let the first neighbour have `a` of these rows, and the second
-/// neighbour `b` of these rows. Then `min(a, b)` rows of the group are replaced, and `|a - b|` rows
+/// the common rows. In one group, let `a` and `b` be the numbers of additional rows of the first
+/// and the second neighbour. Then `min(a, b)` rows of the group are replaced, and `|a - b|` rows
 /// are added or removed. Let the range of the scores change by at most `u` for an added or removed
 /// row, and by at most `u + v` for a replaced row. Here `v <= u`, because a replaced row is a
 /// removed row and an added row. So the range changes by at most `u |a - b| + (u + v) min(a, b)`,

@@ -93,7 +93,7 @@ impl Answer {
         self.to_page().to_html()
     }
     /// Draw a chart of each aggregate over its groups. Without keys, each aggregate has a single
-    /// number, so it gets no chart.
+    /// number, so there are no charts.
     fn charts(&self) -> Vec<Section> {
         let keys = self.shown.keys;
         let columns = self.values.columns();

@@ -172,8 +172,8 @@ pub(crate) fn sensitivity(plan: &Plan, sum: &Sum) -> Result<Sensitivity> {
 fn of_exchange(rows: u64, groups: u64, ends: (u64, u64)) -> Result<Sensitivity> {
     let (low, high) = (f64::inf_cast(ends.0)?, f64::inf_cast(ends.1)?);
     let rows = f64::inf_cast(rows)?;
-    // Bounds on the change of a group that both loses and gets rows, and of a group that only loses
-    // or only gets rows.
+    // `both` bounds the change of a group that loses and gets rows. `alone` bounds the change of a
+    // group that only loses rows, or only gets rows.
     let (both, alone) = (rows.inf_mul(low.inf_add(high)?)?, rows.inf_mul(low.max(high))?);
     let (l1, l2) = match groups {
         1 => (both, both),

@@ -58,7 +58,8 @@ pub struct SecureSource {
 /// same process number as its parent, the comparison does not detect the fork. For example, a
 /// process with the number 1 can have a child with the number 1 in a new namespace of process
 /// numbers. A closure must not fork and then draw in both processes. If a virtual machine is
-/// resumed twice from one snapshot, both copies draw the same words until the next reseed.
+/// resumed twice from one snapshot, both copies draw the same words until each of them gets a new
+/// seed.
 ///
 /// # Errors
 ///

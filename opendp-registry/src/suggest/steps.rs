@@ -14,8 +14,8 @@ use crate::{Entry, Registry};
 
 /// The parameters of noise. The search finds their values.
 const SOLVED: [&str; 2] = ["scale", "prob"];
-/// If a type parameter has more than two possible types, and neither the space nor the facts
-/// determine its type, these types are tried.
+/// The types to try for a type parameter with more than two possible types. The parameter has no
+/// default, is not the privacy measure, and is determined neither by the space nor by the facts.
 const USUAL: [&str; 2] = ["f64", "i64"];
 /// The largest number of ways to choose the types of one link.
 const CHOICES: usize = 6;

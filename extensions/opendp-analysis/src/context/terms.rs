@@ -115,8 +115,8 @@ impl<'c, MO: Accounted> Terms<'c, MO> {
         let scale = least_scale(&enough).map_err(|error| of_share(error, &room))?;
         self.admitted(scale, &dials, losses)
     }
-    /// Use the noise scale that the analyst gives, if the cost of this noise fits the query's
-    /// share, and the account admits this cost.
+    /// Use the noise scale that the analyst gives. Return an error if the cost of this noise does
+    /// not fit the query's share, or if the account refuses this cost.
     pub(crate) fn of_scale(&self, scale: f64, losses: &LossesAt<'_, MO>) -> Result<Dials> {
         let room = self.room(self.kind())?;
         let share = &room.parts;

@@ -17,7 +17,7 @@ use crate::caution;
 /// written.
 pub(super) fn check(arguments: &Arguments, study: &Study) -> Result<()> {
     let Some(page) = &arguments.html else { return Ok(()) };
-    // A dry run needs no table, so it is no error if none is named.
+    // A dry run needs no table. So there is no error if no table is named.
     let table = file(arguments, study).ok();
     let ledger = arguments.budget.as_ref().map(|place| place.file.as_path());
     let read = [Some(arguments.study.as_path()), table.as_deref(), ledger];

@@ -109,8 +109,9 @@ fn has_decimal_comma(cell: &str) -> bool {
     let number = cell.strip_prefix(['-', '+']).unwrap_or(cell);
     number.split_once(',').is_some_and(|(whole, part)| digits(whole) && digits(part))
 }
-/// Return a warning if `names`, the cells of the first line of a table, may not be a header. The
-/// names in a header are distinct. They are not empty, and they are not numbers.
+/// Return a warning if the first line of a table may be a record and not a header. `names` are the
+/// cells of this line. The names in a header are distinct. They are not empty, and they are not
+/// numbers.
 pub(super) fn doubt_of_header(names: &[String]) -> Option<String> {
     let twice = |(place, name): (usize, &String)| {
         !name.is_empty() && names.get(..place).unwrap_or_default().contains(name)
@@ -274,9 +275,9 @@ impl Tally {
         let cells = match count.kind.option {
             Some(name) if 0 < bad => {
                 let mut element = atom(name);
-                // There is no `option_domain` of a narrow type. With these bounds, a domain of a
-                // wider type reads each cell as a domain of the narrow type would: a number beyond
-                // the ends of the narrow type is missing.
+                // There is no `option_domain` of a narrow type. So use a domain of a wider type,
+                // with the ends of the narrow type as bounds. With these bounds, a number beyond
+                // the ends of the narrow type is missing, as with a domain of the narrow type.
                 if let Some((least, greatest)) = count.kind.ends {
                     element["atom_domain"]["bounds"] = json!([least, greatest]);
                 }
@@ -294,8 +295,9 @@ impl Tally {
         report
     }
     /// Return the number of cells that a column of `bool` cannot read. Return `None` if the type
-    /// was stated. Also return `None` if no cell is a truth value in another form, such as `yes`,
-    /// or if fewer than nine in ten of the cells that are not missing look like truth values.
+    /// was stated. Also return `None` if no cell is a truth value in another form, such as `yes`.
+    /// Also return `None` if too few cells look like truth values: fewer than nine in ten of the
+    /// cells that are not missing.
     fn unreadable_as_bool(&self) -> Option<u64> {
         let [truth, ..] = &self.counts[..] else { return None };
         let cells = self.rows - self.missing;

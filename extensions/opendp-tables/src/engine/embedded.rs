@@ -130,8 +130,8 @@ impl DataFusion {
     /// `each` at the same time.
     ///
     /// # Errors
-    /// The errors of `each` and of [`check_quotes`](DataFusion::check_quotes); [`undecoded`] when a
-    /// record cannot be decoded or a thread panics; [`failed`] when the statement fails for another
+    /// The errors of `each` and of [`check_quotes`](DataFusion::check_quotes). [`undecoded`] when a
+    /// record cannot be decoded or a thread panics. [`failed`] when the statement fails for another
     /// reason.
     pub(crate) fn scan(
         &self,

@@ -2,8 +2,8 @@
 //!
 //! If a file cannot be opened, nothing is charged. So whether a file can be opened must not depend
 //! on a private record. For this reason, only the first record of each file is decoded. This record
-//! is the header. The engine is not used here, because it would also read the other lines to find
-//! their ends.
+//! is the header. The engine is not used here, because the engine would also read other lines to
+//! find the ends of these lines.
 
 use std::collections::HashSet;
 use std::sync::Arc;

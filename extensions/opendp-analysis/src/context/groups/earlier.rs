@@ -200,9 +200,9 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
         };
         Err(Error::argument(name, reason))
     }
-    /// Check that a search can find the keys of the question: the question lists no keys and has no
-    /// group of other rows. If `later` is true, the keys will be found later. Then
-    /// [`to_be_found`](Groups::to_be_found) has set an empty list of keys, and this list is
+    /// Check that a search can find the keys of the question. The question must list no keys, and
+    /// must have no group of other rows. If `later` is true, the keys will be found later. In this
+    /// case, [`to_be_found`](Groups::to_be_found) has set an empty list of keys, and this list is
     /// allowed. `name` is the method that searches.
     pub(super) fn check_finds(&self, name: &str, later: bool) -> Result<()> {
         let listed = !self.keys.is_open() || self.found.is_some();

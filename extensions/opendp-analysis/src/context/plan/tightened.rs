@@ -29,10 +29,11 @@ type Tightened = (Vec<Setting>, Vec<SharePair>);
 impl<MO: Accounted> Plan<'_, MO> {
     /// Divide all noise scales by one factor, so that the composition of the pairs of all releases
     /// uses the whole budget. Each pair consists of two distributions, and dominates its release.
-    /// Return the new noise and the pairs. Return `None` if the plan does not take the whole
-    /// budget, if a question has a wanted accuracy or a threshold, or if there are more than
-    /// `MOST_PAIRS` different pairs. Also return `None` if the errors do not become smaller by at
-    /// least the fraction `GAIN`, or if the new pairs do not fit the budget.
+    /// Return the new noise and the pairs. Return `None` if the budget is not an epsilon and a
+    /// delta, if the plan does not take the whole budget, if a question has a wanted accuracy or a
+    /// threshold, or if there are more than `MOST_PAIRS` different pairs. Also return `None` if the
+    /// errors do not become smaller by at least the fraction `GAIN`, or if the new pairs do not fit
+    /// the budget.
     ///
     /// The releases of a plan are fixed before the first answer, so their pairs compose. The plan
     /// takes the whole budget, so there is no earlier release on which the plan could depend.
