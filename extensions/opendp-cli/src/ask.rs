@@ -8,10 +8,10 @@ mod table;
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
-use opendp_analysis::context::visible;
+use opendp_analysis::context::{ErrorIn, visible};
 use opendp_core::erased::{AnyDistance, AnyMeasurement};
 use opendp_core::{Codec, Error, Result};
-use opendp_ledger::{Failure, Ledger};
+use opendp_ledger::{Failure, Ledger, say_float};
 use opendp_registry::Document;
 use opendp_study::{CellType, Cells, Charge, Outcome, Study};
 use serde_json::{Value as Json, json};
@@ -20,7 +20,7 @@ use crate::budget;
 use crate::caution::{self, Caution};
 use crate::columns::{self, Columns};
 use crate::data::{self, Source};
-use crate::{command, words};
+use crate::{Answer, command, words};
 use notes::{charge_lines, warn_of_bools};
 use table::file;
 
@@ -49,12 +49,14 @@ pub(crate) struct Arguments {
     /// The probability with which an interval may miss the true number
     #[arg(long, default_value_t = ALPHA, allow_negative_numbers = true)]
     pub(crate) alpha: f64,
-    /// Answer in CSV: question, label, value, lower and upper end of the interval. A dry run has no
-    /// answers, so it has no CSV. Write the CSV to a file: its labels are unchanged texts of the
-    /// data, and a terminal obeys control characters in these texts
+    /// Answer in CSV: question, label, value, lower and upper end of the interval, accuracy and its
+    /// unit. The accuracy bounds the error in the unit `value`, `ranks` (for quantiles) or `counts`.
+    /// A dry run has no answers, so it has no CSV. Write the CSV to a file: its labels are unchanged
+    /// texts of the data, and a terminal obeys control characters in these texts
     #[arg(long)]
     pub(crate) csv: bool,
-    /// Also write the answers to a file, as an HTML page with charts. An existing file is replaced
+    /// Also write the answers to a file, as an HTML page with charts. An existing file is replaced.
+    /// If the page cannot be written, the answers are still printed, and the exit code is 1
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
     /// Charge the budget of the study to a durable budget before the answers are printed; needs
@@ -91,7 +93,7 @@ fn parse(document: &Json) -> Result<Study> {
 }
 
 /// Answer all questions of a study.
-pub(crate) fn answer(arguments: &Arguments, as_json: bool) -> Result<String> {
+pub(crate) fn answer(arguments: &Arguments, as_json: bool) -> Result<Answer> {
     let Arguments { study: path, dry_run, csv, .. } = arguments;
     // A rule of the parser would find this conflict only if `--json` is after the subcommand.
     if *csv && as_json {
@@ -122,7 +124,11 @@ pub(crate) fn answer(arguments: &Arguments, as_json: bool) -> Result<String> {
             }
         }
     };
-    page::write(arguments, &outcome, charge.as_ref(), as_json);
+    let success = page::write(arguments, &outcome, charge.as_ref(), as_json);
+    Ok(Answer { text: written(&outcome, charge, *csv, as_json)?, success })
+}
+/// Write the answers and their charge, as JSON, as CSV, or for readers.
+fn written(outcome: &Outcome, charge: Option<Json>, csv: bool, as_json: bool) -> Result<String> {
     match (as_json, csv) {
         (true, _) => {
             let mut json = outcome.to_json();
@@ -134,11 +140,10 @@ pub(crate) fn answer(arguments: &Arguments, as_json: bool) -> Result<String> {
         (false, true) => {
             let notes = outcome.notes().into_iter().map(|note| format!("note: {}", visible(&note)));
             notes.chain(charge_lines(charge.as_ref())).for_each(|line| eprintln!("{line}"));
-            csv_of(&outcome.rows())
+            csv_of(outcome)
         }
         (false, false) => {
-            let amount = |amount: f64| words::amount(&amount.to_json()).unwrap_or_default();
-            let mut lines = vec![outcome.to_text_with(amount)];
+            let mut lines = vec![outcome.to_text_with(|amount| say_float(amount, true))];
             lines.extend(charge_lines(charge.as_ref()));
             Ok(lines.join("\n"))
         }
@@ -234,12 +239,26 @@ fn take(columns: &mut Columns, name: &str) -> Result<Cells> {
     })
 }
 
-/// Write rows as CSV.
-fn csv_of(rows: &[[String; 5]]) -> Result<String> {
-    let head = ["question", "label", "value", "lower", "upper"].map(str::to_owned);
+/// Write the answers as CSV. The last two columns are the bound on the error, and the unit of this
+/// bound: an answer without an interval, such as a quantile, can have such a bound.
+fn csv_of(outcome: &Outcome) -> Result<String> {
+    let head = ["question", "label", "value", "lower", "upper", "accuracy", "accuracy_in"];
+    let errors = outcome.answers().iter().flat_map(|answer| {
+        let bound = answer.error.map(|error| error.to_string()).unwrap_or_default();
+        let unit = match (answer.error, answer.error_in) {
+            (None, _) => "",
+            (Some(_), ErrorIn::Value) => "value",
+            (Some(_), ErrorIn::Ranks) => "ranks",
+            (Some(_), ErrorIn::Counts) => "counts",
+        };
+        std::iter::repeat_n([bound, unit.to_owned()], answer.cells.len())
+    });
+    let rows = outcome.rows().into_iter().zip(errors);
+    let rows = rows.map(|(row, error)| row.into_iter().chain(error).collect::<Vec<_>>());
+    let head = head.map(str::to_owned).to_vec();
     let mut writer = csv::Writer::from_writer(Vec::new());
     let unwritten = |error: String| Error::FailedFunction(format!("csv: {error}"));
-    for row in [&head].into_iter().chain(rows) {
+    for row in std::iter::once(head).chain(rows) {
         writer.write_record(row).map_err(|error| unwritten(error.to_string()))?;
     }
     let text = writer.into_inner().map_err(|error| unwritten(error.to_string()))?;

@@ -41,8 +41,7 @@ impl Caution {
     /// Check that the loss is finite, and that delta is below 1. A part that is `None` is not
     /// checked.
     pub(crate) fn check(&self) -> Result<()> {
-        let infinite = self.loss.is_some_and(|loss| !(loss < f64::INFINITY));
-        if infinite || self.delta.is_some_and(|delta| !(delta < 1.0)) {
+        if self.no_bound().is_some() {
             return Err(Error::InvalidDistance(
                 "the loss has no bound, so the release gives no protection. Add noise, or state \
                  --allow-infinite-loss to release anyway"
@@ -50,6 +49,14 @@ impl Caution {
             ));
         }
         Ok(())
+    }
+    /// Say which part of the loss has no bound: an infinite loss, or a delta of 1 or more. A part
+    /// that is `None` is not checked.
+    fn no_bound(&self) -> Option<&'static str> {
+        if self.loss.is_some_and(|loss| !(loss < f64::INFINITY)) {
+            return Some("the loss is infinite");
+        }
+        self.delta.is_some_and(|delta| !(delta < 1.0)).then_some("the delta is 1")
     }
     /// Print warnings on standard error. `parts` are the names of the parts of the loss.
     pub(crate) fn warn(&self, parts: &[&str], as_json: bool) {
@@ -78,6 +85,40 @@ fn bound(loss: &Json) -> Option<f64> {
 pub(crate) fn of_distance(made: &Constructed, d_in: &Json, as_json: bool) {
     if let Some(warning) = without_neighbours(made, d_in) {
         say(&warning, as_json);
+    }
+}
+/// Warn if no two inputs are at the distance `d_in`, or if `loss`, the loss at this distance, has no
+/// bound.
+pub(crate) fn of_map(made: &Constructed, d_in: &Json, loss: &Json, as_json: bool) {
+    if let Some(warning) = without_neighbours(made, d_in).or_else(|| without_bound(made, loss)) {
+        say(&warning, as_json);
+    }
+}
+/// Return a warning if `made` is a measurement whose `loss` at a distance has no bound. A map
+/// answers such a loss, so this is no error.
+pub(crate) fn without_bound(made: &Constructed, loss: &Json) -> Option<String> {
+    let Constructed::Measurement(_) = made else { return None };
+    let what = Caution::new(loss, None).no_bound()?;
+    Some(format!(
+        "{what} at this distance, so a release is not protected: use noise with a larger scale, \
+         above 0"
+    ))
+}
+/// Return a warning if no bound on the loss of a measurement at a small distance is known. Then a
+/// release may be the exact answer.
+pub(crate) fn of_release(made: &Constructed) -> Option<String> {
+    let Constructed::Measurement(_) = made else { return None };
+    match Caution::at_small_distance(made, |_| None) {
+        Some(caution) => Some(format!(
+            "{} at the smallest distance of neighbours, so this release is not protected, and may \
+             be the exact answer: use noise with a larger scale, above 0",
+            caution.no_bound()?
+        )),
+        None => Some(
+            "no bound on the loss of this release at a small distance is known: find the loss at \
+             the distance of neighbours with the operation `map`"
+                .into(),
+        ),
     }
 }
 /// Return a warning if no two inputs are at the distance `d_in`. At such a distance, a loss can be
