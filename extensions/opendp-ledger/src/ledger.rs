@@ -138,10 +138,7 @@ impl Ledger {
     }
     fn create_of(&self, name: &str, total: &Loss, terms: &Terms, tight: bool) -> Result<()> {
         let filters = total.opened(name, tight)?;
-        if terms.size() == Some(0) {
-            let reason = "expected at least 1 person, found 0; leave it out if it is not public";
-            return Err(Error::argument("size", reason));
-        }
+        terms.check()?;
         self.store.write(&mut |tables| {
             if tables.account(name)?.is_some() {
                 return Err(Error::argument(
