@@ -13,7 +13,7 @@ use opendp_core::erased::{AnyDistance, AnyMeasurement};
 use opendp_core::{Codec, Error, Result};
 use opendp_ledger::{Failure, Ledger, say_float};
 use opendp_registry::Document;
-use opendp_study::{CellType, Cells, Charge, Outcome, Study};
+use opendp_study::{CellType, Cells, Charge, ChargeCheck, Outcome, Study};
 use serde_json::{Value as Json, json};
 
 use crate::budget;
@@ -43,7 +43,8 @@ pub(crate) struct Arguments {
     /// The separator of the cells of a CSV table: one character, or `tab`; defaults to a comma
     #[arg(long, value_parser = data::parse_separator)]
     pub(crate) separator: Option<u8>,
-    /// Only print the costs and the accuracy of the answers; read and spend nothing
+    /// Only print the costs and the accuracy of the answers; read and spend nothing. With --budget,
+    /// also check whether the budget admits the charge. If not, the exit code is 1
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// The probability with which an interval may miss the true number
@@ -61,7 +62,7 @@ pub(crate) struct Arguments {
     pub(crate) html: Option<PathBuf>,
     /// Charge the budget of the study to a durable budget before the answers are printed; needs
     /// --id, and a budget that states its unit
-    #[arg(long, value_name = "FILE:NAME", requires = "id", conflicts_with = "dry_run")]
+    #[arg(long, value_name = "FILE:NAME", requires = "id")]
     pub(crate) budget: Option<budget::Place>,
     /// The id of the answers: all runs with one id print the same answers, which are charged once.
     /// An id belongs to a study, the path of its data as you write it, the separator, and the
@@ -106,25 +107,26 @@ pub(crate) fn answer(arguments: &Arguments, as_json: bool) -> Result<Answer> {
     let study = document.and_then(|document| parse(&document)).map_err(located)?;
     warn(arguments, &study, as_json).map_err(located)?;
     page::check(arguments, &study)?;
-    let mut charge = None;
-    let outcome = if *dry_run {
-        rehearsed(arguments, &study).map_err(located)?
-    } else {
-        let asking = Asking { arguments, study: &study, file: file(arguments, &study)?, as_json };
-        match &arguments.budget {
-            None => {
-                let outcome = asking.ask().map_err(located)?;
-                caution::note(UNRECORDED, as_json);
-                outcome
-            }
-            Some(place) => {
-                let (outcome, charged) = asking.charged(place)?;
-                charge = Some(charged);
-                outcome
-            }
+    let asking = || -> Result<Asking<'_>> {
+        Ok(Asking { arguments, study: &study, file: file(arguments, &study)?, as_json })
+    };
+    let (outcome, charge) = match (dry_run, &arguments.budget) {
+        (true, place) => {
+            let outcome = rehearsed(arguments, &study).map_err(located)?;
+            (outcome, place.as_ref().map(|place| asking()?.checked(place)).transpose()?)
+        }
+        (false, None) => {
+            let outcome = asking()?.ask().map_err(located)?;
+            caution::note(UNRECORDED, as_json);
+            (outcome, None)
+        }
+        (false, Some(place)) => {
+            let (outcome, charge) = asking()?.charged(place)?;
+            (outcome, Some(charge))
         }
     };
-    let success = page::write(arguments, &outcome, charge.as_ref(), as_json);
+    let fits = charge.as_ref().is_none_or(|charge| charge["fits"] != false);
+    let success = page::write(arguments, &outcome, charge.as_ref(), as_json) && fits;
     Ok(Answer { text: written(&outcome, charge, *csv, as_json)?, success })
 }
 /// Write the answers and their charge, as JSON, as CSV, or for readers.
@@ -203,19 +205,43 @@ impl Asking<'_> {
             Ok(take(read.get_or_insert_default(), name)?)
         }
     }
+    fn charge<'b>(&'b self, ledger: &'b Ledger, place: &'b budget::Place) -> Result<Charge<'b>> {
+        let Arguments { id, by, separator, .. } = self.arguments;
+        let charge = Charge::new(ledger, &place.name, id.as_deref().unwrap_or_default());
+        let charge = charge.by(by.as_deref().unwrap_or_default()).file(&self.file)?;
+        Ok(match separator {
+            Some(separator) => charge.fact("separator", char::from(*separator).to_string()),
+            None => charge,
+        })
+    }
     /// Charge the loss of the study to the budget at `place`, and answer the study. Return the
     /// answers and the charge. If the id has earlier answers, return them without a new charge.
     fn charged(&self, place: &budget::Place) -> Result<(Outcome, Json)> {
-        let Arguments { id, by, separator, alpha, .. } = self.arguments;
-        let (ledger, text) = (Ledger::open_existing(&place.file)?, Option::as_deref);
-        let charge = Charge::new(&ledger, &place.name, text(id).unwrap_or_default());
-        let mut charge = charge.by(text(by).unwrap_or_default()).file(&self.file)?;
-        if let Some(separator) = separator {
-            charge = charge.fact("separator", char::from(*separator).to_string());
-        }
-        let charged = self.study.ask_charged(&charge, self.reader(), *alpha)?;
+        let ledger = Ledger::open_existing(&place.file)?;
+        let charge = self.charge(&ledger, place)?;
+        let charged = self.study.ask_charged(&charge, self.reader(), self.arguments.alpha)?;
+        caution::of_changed_file(&self.file, &charged.release, self.as_json);
         let json = charged.charge_to_json();
         Ok((charged.outcome, json))
+    }
+    /// Check whether the budget at `place` admits the charge of the study. Charge nothing.
+    fn checked(&self, place: &budget::Place) -> Result<Json> {
+        let ledger = Ledger::open_to_read(&place.file)?;
+        let charge = self.charge(&ledger, place)?;
+        let mut json = json!({"budget": place.name, "id": self.arguments.id, "fits": true});
+        match self.study.check_charge(&charge, self.arguments.alpha) {
+            Ok(ChargeCheck { cost, remaining, repeated }) => {
+                json["cost"] = cost.to_json();
+                json["remaining"] = remaining.to_json();
+                json["repeated"] = repeated.into();
+            }
+            Err(Error::BudgetExceeded(reason)) => {
+                json["fits"] = false.into();
+                json["reason"] = reason.into();
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(json)
     }
 }
 /// Answer a study whose columns are given in JSON. Without `data`, only find the costs and the

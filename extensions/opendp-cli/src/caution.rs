@@ -1,7 +1,10 @@
 //! Warnings about losses that give little or no protection.
 
+use std::{path::Path, time::UNIX_EPOCH};
+
+use opendp_analysis::context::visible;
 use opendp_core::{Constructed, Error, Result};
-use opendp_ledger::cautions;
+use opendp_ledger::{Release, cautions};
 use serde_json::{Value as Json, json};
 
 /// The known facts about a loss.
@@ -125,6 +128,24 @@ pub(crate) fn of_release(made: &Constructed) -> Option<String> {
 /// 0 although there is too little noise.
 pub(crate) fn without_neighbours(made: &Constructed, d_in: &Json) -> Option<String> {
     made.check_neighbours(d_in).err().map(|error| error.to_string())
+}
+/// Warn if a file was changed after the release of an earlier run. A budget keeps the release under
+/// its id and the path of the file, and not the contents of the file.
+pub(crate) fn of_changed_file(file: &Path, release: &Release, as_json: bool) {
+    let changed = || {
+        let modified = std::fs::metadata(file).and_then(|facts| facts.modified()).ok()?;
+        i64::try_from(modified.duration_since(UNIX_EPOCH).ok()?.as_millis()).ok()
+    };
+    let entry = release.entry();
+    if release.repeated() && changed().is_some_and(|changed| entry.at_ms < changed) {
+        let warning = format!(
+            "the file `{}` was changed after the release with the id `{}`, which is about the \
+             earlier file: for a release about the changed file, use another id",
+            file.display().to_string().escape_debug(),
+            visible(&entry.id)
+        );
+        say(&warning, as_json);
+    }
 }
 /// Print a warning on standard error.
 pub(crate) fn say(warning: &str, as_json: bool) {
