@@ -51,9 +51,10 @@ pub(crate) struct Arguments {
     #[arg(long, default_value_t = ALPHA, allow_negative_numbers = true)]
     pub(crate) alpha: f64,
     /// Answer in CSV: question, label, value, lower and upper end of the interval, accuracy and its
-    /// unit. The accuracy bounds the error in the unit `value`, `ranks` (for quantiles) or `counts`.
-    /// A dry run has no answers, so it has no CSV. Write the CSV to a file: its labels are unchanged
-    /// texts of the data, and a terminal obeys control characters in these texts
+    /// unit. The accuracy bounds the error, in the unit `value`, `ranks` or `counts`; the error of
+    /// a quantile is in ranks. A dry run has no answers, so it has no CSV. Write the CSV to a file:
+    /// its labels are unchanged texts of the data, and a terminal obeys control characters in these
+    /// texts
     #[arg(long)]
     pub(crate) csv: bool,
     /// Also write the answers to a file, as an HTML page with charts. An existing file is replaced.

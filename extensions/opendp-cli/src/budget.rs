@@ -31,8 +31,8 @@ const NO_EPSILON: &str = "a delta needs an epsilon: state --epsilon <EPSILON> wi
                           budget without a delta: --epsilon, or --rho alone";
 
 /// The note about the rest of a budget that composes tightly.
-const TIGHT: &str = "note: losses compose tightly. So the charged losses and the amount left do not \
-                     add up to the budget";
+const TIGHT: &str = "note: losses compose tightly, so the amount left is for one more release. The \
+                     charged losses and this amount do not add up to the budget";
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -277,10 +277,9 @@ fn terms_text(terms: &Terms) -> String {
 fn account_text(account: &Account) -> String {
     let tight = account.filters().is_some();
     let text = format!(
-        "{}: {} left{} of {} ({}{}), {} release{}{}",
+        "{}: {} left of {} ({}{}), {} release{}{}",
         visible(&account.name),
         account.remaining().say(false),
-        if tight { " for one more release" } else { "" },
         account.total.say(false),
         account.total.notion().name(),
         if tight { ", composed tightly" } else { "" },

@@ -90,8 +90,8 @@ pub(crate) fn of_distance(made: &Constructed, d_in: &Json, as_json: bool) {
         say(&warning, as_json);
     }
 }
-/// Warn if no two inputs are at the distance `d_in`, or if `loss`, the loss at this distance, has no
-/// bound.
+/// Warn if no two inputs are at the distance `d_in`, or if `loss`, the loss at this distance, has
+/// no bound.
 pub(crate) fn of_map(made: &Constructed, d_in: &Json, loss: &Json, as_json: bool) {
     if let Some(warning) = without_neighbours(made, d_in).or_else(|| without_bound(made, loss)) {
         say(&warning, as_json);

@@ -104,8 +104,8 @@ impl ColumnFields {
             (_, Some(bounds)) => self.check_missing(bounds),
         }
     }
-    /// Check that `missing` is not the word `drop` in another form, such as `Drop`. A column of texts
-    /// would replace missing cells by this word, and the rows would not be dropped.
+    /// Check that `missing` is not the word `drop` in another form, such as `Drop`. A column of
+    /// texts would replace missing cells by this word, and the rows would not be dropped.
     pub(super) fn check_drop(&self) -> Result<()> {
         match &self.missing {
             Some(Json::String(word))

@@ -35,8 +35,8 @@ pub(super) fn check(arguments: &Arguments, study: &Study) -> Result<()> {
     }
     Ok(())
 }
-/// Write the page, and return whether this succeeded. If the page cannot be written, print an error.
-/// The answers have spent the budget, so they must still be printed.
+/// Write the page, and return whether this succeeded. If the page cannot be written, print an
+/// error. The answers have spent the budget, so they must still be printed.
 pub(super) fn write(
     arguments: &Arguments,
     outcome: &Outcome,

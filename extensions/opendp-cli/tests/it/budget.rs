@@ -127,8 +127,9 @@ fn the_rest_of_a_tight_budget_is_for_one_more_release() {
     let created = desk.says(&[&["budget", "create", "l.db:t"], &amount[..], &["--tight"]].concat());
     let shown = desk.says(&["budget", "show", "l.db:t"]);
     for text in [&created, &shown] {
-        assert!(text.contains(" left for one more release of epsilon 1"), "{text}");
-        assert!(text.contains("composed tightly") && text.contains("do not add up"), "{text}");
+        assert!(text.contains(" left of epsilon 1") && text.contains("composed tightly"), "{text}");
+        let note = "\n  note: losses compose tightly, so the amount left is for one more release.";
+        assert!(text.contains(note) && text.contains("do not add up"), "{text}");
     }
     // The control: another budget adds up its losses.
     desk.says(&[&["budget", "create", "l.db:s"], &amount[..]].concat());
