@@ -45,9 +45,8 @@ impl PyLedger {
         });
         detached(py, || {
             let (total, terms) = (total(&amounts)?, terms(unit, data)?);
-            // Check the budget here, so that a wrong name, amount or size creates no file.
+            // Check the budget here, so that a wrong name or amount creates no file.
             total.check_budget(name, tight)?;
-            terms.check()?;
             let ledger = Ledger::open(&self.path)?;
             match tight {
                 true => ledger.create_tight(name, &total, &terms)?,
