@@ -152,7 +152,7 @@ use opendp_core::{Error, Function, Measure, Measurement, PrivacyMap, Result};
 use serde_json::Value as Json;
 
 use budget::{StudyBudget, rounded_up, weights};
-pub use charged::{Charge, Charged};
+pub use charged::{Charge, ChargeCheck, Charged};
 pub use document::CellType;
 use document::{ColumnFields, Document, QuestionFields, UnitFields, from_json};
 use json::check_fields;

@@ -310,7 +310,9 @@ fn of_share(error: Error, room: &Room) -> Error {
 fn too_small(error: Error) -> Error {
     match error {
         Error::Search(_) => Error::BudgetExceeded(
-            "the share of this query is too small for any amount of noise; nothing was run".into(),
+            "no scale of the noise fits the share of this query; nothing was run. The bounds are \
+             too wide, or the share is too small: state narrower bounds, or a larger budget"
+                .into(),
         ),
         other => other,
     }
