@@ -1,8 +1,8 @@
 //! Private statistics of people, and the loss of each statistic.
 //!
-//! Two tables are neighbours when one table consists of the people of the other table and one more
-//! person. Each statistic reads one column. A column is a projection of the table. This projection
-//! is 1-stable, because one more person in the table adds one row to the column. So the columns of
+//! Two tables are neighbours if one table has the people of the other table and one more person.
+//! Each statistic reads one column. A column is a projection of the table. This projection is
+//! 1-stable, because one more person in the table adds one row to the column. So the columns of
 //! neighbouring tables are at [`SymmetricDistance`](opendp_core::SymmetricDistance) 1. The map of
 //! each measurement computes the loss of this measurement at this distance. The total loss is the
 //! composition of these losses.

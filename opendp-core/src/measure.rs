@@ -28,8 +28,8 @@ pub trait Measure: Named + Clone + PartialEq + Debug + Send + Sync {
     }
     /// Decode a loss that was read as JSON before its measure was known. Losses in arguments of
     /// registered functions are read in this way. The default returns the loss unchanged, because a
-    /// loss of a known type is already decoded. An erased measure also checks the loss: its type,
-    /// and that no number in it is negative or NaN.
+    /// loss of a known type is already decoded. An erased measure also checks the type of the loss,
+    /// and checks that no number in the loss is negative or NaN.
     ///
     /// # Errors
     /// `FailedCast` when the loss is not a loss in this measure. `InvalidDistance` when a number in

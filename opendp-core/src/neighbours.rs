@@ -19,11 +19,11 @@ impl<D: Domain, M: Metric> Space<D, M> {
     /// The third rule applies to distances below 1 between integers, lists of integers, or maps to
     /// integers. The metrics of this rule are the absolute distance, `L1`, `L2`, `LInf`, the range
     /// of changes, `L01Inf` and `L02Inf`. In all these metrics, two members at a distance below 1
-    /// are at distance 0. For the range of changes, lists of scores at distance 0 differ only by
-    /// one number that is added to all scores. A distance of several numbers counts as below 1 if
-    /// at least one of its floats is below 1.
+    /// are at distance 0. Under the range of changes, two lists of scores at distance 0 can differ,
+    /// but only by one number that is added to all scores. A distance of several numbers counts as
+    /// below 1 if at least one of its floats is below 1.
     ///
-    /// Even if no rule applies, it is possible that there are no neighbours, for example in a
+    /// If no rule applies, it is still possible that there are no neighbours. An example is a
     /// domain with only one member.
     ///
     /// If there are no neighbours, the loss at `d_in` is 0 even without noise. This loss is

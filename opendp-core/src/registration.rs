@@ -68,7 +68,7 @@ pub struct Registration {
 }
 
 /// All registrations of one [`register!`](crate::register). The linker collects only one constant
-/// for each `register!`, because each collected constant needs a function of its own.
+/// for each `register!`, because every collected constant needs its own function.
 #[doc(hidden)]
 #[derive(Debug)]
 pub enum Registrations {

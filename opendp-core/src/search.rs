@@ -244,9 +244,10 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Related for Transformation<
 /// parameter does not meet the bound.
 ///
 /// Use this function to find the least noise or the largest sample that meets a budget. The search
-/// evaluates only maps, and uses no data. The search uses [`binary_search`]. It leaves out the
-/// parameters with which the chain cannot be made, or with which its map gives an error. So these
-/// parameters count neither as meeting the bound nor as missing the bound.
+/// evaluates only maps, and uses no data. The search uses [`binary_search`]. The search leaves out
+/// the parameters with which the chain cannot be made, or with which its map gives an error. Such a
+/// parameter counts neither as a parameter that meets the bound, nor as a parameter that does not
+/// meet the bound.
 ///
 /// ```
 /// # use opendp_core::{*, search::binary_search_param};
@@ -261,7 +262,7 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Related for Transformation<
 ///
 /// # Errors
 /// The errors of [`binary_search`]. In particular, `Search` when every parameter that was tried
-/// meets the bound, because the least noise is then possibly no noise.
+/// meets the bound, because in this case the least noise can be no noise.
 #[doc(alias = "solve")]
 pub fn binary_search_param<T: Bisect, R: Related>(
     make_chain: impl Fn(T) -> Result<R>,

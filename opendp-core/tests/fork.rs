@@ -22,7 +22,7 @@ fn draw() -> u64 {
 fn draw_in_child(draw: impl FnOnce() -> u64) -> u64 {
     let mut ends = [0; 2];
     // SAFETY: `ends` has space for the two file descriptors of the pipe. The tests of this program
-    // run one at a time, so other threads hold no lock that the child needs. The child ends with
+    // run one at a time, so no other thread holds a lock that the child needs. The child ends with
     // _exit.
     unsafe {
         assert_eq!(libc::pipe(ends.as_mut_ptr()), 0);

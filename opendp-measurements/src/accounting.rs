@@ -52,11 +52,11 @@
 //! frequencies. For an upper bound, two conditions decide whether the sum with the added Gaussian
 //! release is computed first. First, the requested relative error must be at least the default,
 //! `10^-4`. Second, the account must have 64 or more different pairs. If at least one pair lists
-//! its losses, 16 different pairs are enough. If both conditions are met, the sum without this
-//! release is computed only if the sum with this release gives no result. With 64 or more pairs,
-//! the added release has a larger loss than with fewer pairs, and increases epsilon by about
-//! 0.01 %. With 64 or more pairs, the heuristic considers only a few pairs. These few pairs
-//! represent all pairs.
+//! its losses, 16 different pairs are enough. If both conditions are met, the sum with this release
+//! is computed first. The sum without this release is computed only if the first sum gives no
+//! result. With 64 or more pairs, the added release has a larger loss than with fewer pairs, and
+//! increases epsilon by about 0.01 %. With 64 or more pairs, the heuristic considers only a few
+//! pairs. These few pairs represent all pairs.
 //!
 //! Before the steps above, some pairs are replaced. Discrete Gaussian noise is replaced by pairs
 //! that [enclose it](Between). Several equal releases with discrete Gaussian noise are replaced by

@@ -96,8 +96,9 @@ where
             "measurements: expected at least one measurement, found none".into(),
         ));
     };
-    // If a member states in its input space that it selects the highest score, the composition uses
-    // this input space. Then the composition also states that it selects the highest score.
+    // If the input space of a member states that the member selects the highest score, the
+    // composition uses this input space. Then the composition also states that it selects the
+    // highest score.
     let inputs = measurements.iter().map(Measurement::input);
     let input =
         inputs.fold(first.input(), |all, input| if input.selects_highest() { input } else { all });

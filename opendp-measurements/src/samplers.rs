@@ -11,11 +11,11 @@
 //!
 //! If the scale is small, mechanisms draw discrete noise for integers from an [`IntegerTable`]. The
 //! table allows scales up to about 146 for Laplace noise and up to about 386 for Gaussian noise.
-//! The time does not depend on the noise: every draw takes one word, one load and the same
-//! instructions. There are two exceptions. First, the compiler can use a branch for the saturation
-//! of a sum in a narrow integer type. The release of a saturated sum is the least or the largest
-//! value of the type. So the time can reveal at most whether the exact sum was equal to this value
-//! or beyond it. Second, a few draws from a table take microseconds. On average, at most one in 500
+//! Every draw takes one word, one load and the same instructions, so the time does not depend on
+//! the noise. There are two exceptions. First, the compiler can use a branch for the saturation of
+//! a sum in a narrow integer type. The release of a saturated sum is the least or the largest value
+//! of the type. So the time can reveal at most whether the exact sum was equal to this value or
+//! beyond it. Second, a few draws from a table take microseconds. On average, at most one in 500
 //! 000 draws takes microseconds. For scales up to 73, on average at most one in `2^38` draws takes
 //! microseconds. Large noise is much more likely in these slow draws than in other draws.
 //!

@@ -36,9 +36,11 @@ impl Document {
     /// `Argument` when the document has no parameter with this name, or has another parameter
     /// without a value. An error when `d_in` or `d_out` is not a valid distance, or when no
     /// neighbours exist at the distance `d_in`. `Search` when no value was found that meets the
-    /// bound. `Search` also when every value meets the bound, and one of two conditions holds: the
-    /// loss is the same at both ends of the range, or one of the values means no noise. The error
-    /// of the document when the document cannot be built at any value that was tried.
+    /// bound. `Search` also when every value meets the bound, and one of two conditions is true:
+    /// the loss is the same at both ends of the range, or one of the values means no noise.
+    /// `Search` also when the search needs a value at which the document cannot be built. Such a
+    /// value is between a value that meets the bound and a value that does not. The error of the
+    /// document when the document cannot be built at any value that was tried.
     pub fn solve(
         &self,
         registry: &Registry,

@@ -108,18 +108,25 @@ pub struct Suggestion {
 /// - If the goal has no condition `about`, constructors that return an error for the space of the
 ///   data are listed.
 /// - If the goal has the condition `about`, constructors for which the condition holds are listed.
-///   If the search suggests no chain, some constructors that add noise are listed too: those that
-///   could extend a chain with a link for which the condition holds.
+///   If the search suggests no chain, some constructors that add noise are listed too: the
+///   constructors that could extend a chain in which the condition holds for a link.
+/// - If no two inputs are at the distance of the goal, no chain is searched for. Then the only
+///   obstacle is this distance, with the name [`Obstacle::DISTANCE`] and the error of
+///   [`check_neighbours`](opendp_core::Space::check_neighbours).
 /// - The error of a listed constructor can name another constructor that the search could not use.
 ///   Then this other constructor is listed too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Obstacle {
-    /// The constructor.
+    /// The constructor, or [`Obstacle::DISTANCE`].
     pub name: String,
     /// The parameters for which a fact is missing.
     pub missing: Vec<String>,
     /// The error of the constructor, if it was called.
     pub reason: Option<String>,
+}
+impl Obstacle {
+    /// The name of an obstacle that is the distance of the goal, and not a constructor.
+    pub const DISTANCE: &str = "d_in";
 }
 /// The result of a search.
 #[derive(Clone, Debug)]
@@ -133,6 +140,18 @@ pub struct Suggestions {
     pub calls: usize,
     /// `false` if the limit of calls prevented a call, and `true` otherwise.
     pub whole: bool,
+}
+impl Suggestions {
+    /// Return the result for a distance at which there are no two inputs. `error` states why.
+    fn apart(error: &Error, calls: usize) -> Self {
+        let reason = match error {
+            Error::FailedMap(reason) => reason.strip_prefix("d_in: ").unwrap_or(reason).to_owned(),
+            error => error.to_string(),
+        };
+        let (name, missing) = (Obstacle::DISTANCE.to_owned(), Vec::new());
+        let obstacles = vec![Obstacle { name, missing, reason: Some(reason) }];
+        Suggestions { found: Vec::new(), obstacles, calls, whole: true }
+    }
 }
 
 /// A goal, with its space and its measure as objects. [`Registry::suggest`] also checks the
@@ -152,9 +171,12 @@ impl Registry {
     /// goal allows them. The search does not use older names. By default, the search never converts
     /// rows of floats to a type that is not a float type, or rows of texts to integers. There are
     /// two exceptions: constructors for which the condition `about` of the goal holds, and
-    /// constructors with a fact for one of their arguments, such as `cast_default.TOA`. If several
-    /// chains of transformations compute the same statistic, the search continues only with the
-    /// shortest of them.
+    /// constructors with a fact for one of their arguments, such as `cast_default.TOA`. The
+    /// statistic of a chain is the list of its constructors whose output does not consist of rows.
+    /// If several chains of transformations have the same statistic and the same output space, and
+    /// agree on the condition `about`, the search continues only with the first of these chains. No
+    /// other of these chains is shorter. If the search has found a chain with noise for a
+    /// statistic, it leaves out longer chains for this statistic.
     ///
     /// ```
     /// use opendp_measurements as _;

@@ -41,8 +41,9 @@ impl Registry {
         }
         entry.construct(&args)
     }
-    /// To state a type, an argument can be an object of this type. Check that such an object has no
-    /// arguments of its own, because only its type has an effect.
+    /// An argument for a type parameter can be an object, which states its own type. Check that
+    /// such an object has no arguments of its own, because only the type of the object has an
+    /// effect.
     pub(crate) fn check_type_arguments(&self, entry: &Entry, args: &Args) -> Result<()> {
         for (name, arg) in args.iter() {
             let Arg::Made(made) = arg else { continue };

@@ -64,9 +64,10 @@ pub use variance::make_variance;
 /// rounded outward to multiples of the power of two. At the end, the map is rounded up to an `f64`.
 /// For floats in data of unknown size, the map is the smaller of two numbers. The first number is
 /// the product of `d` and `max(|L|, |U|)`, where `max(|L|, |U|)` is first rounded up to 21
-/// significant bits. The second number is the product without this rounding, plus the value of the
-/// last of these 21 bits. For floats in data of known size, let `g` be the spacing of floats at the
-/// largest possible sum. Then the map is `floor(d / 2) * (U - L)`, rounded up to a multiple of `g`.
+/// significant bits. The second number is the product without this rounding, plus the place value
+/// of the last of these 21 bits. For floats in data of known size, let `g` be the spacing of floats
+/// at the largest possible sum. Then the map is `floor(d / 2) * (U - L)`, rounded up to a multiple
+/// of `g`.
 ///
 /// # Proof
 /// A record that is added or removed changes the exact sum by at most `max(|L|, |U|)`. Two data

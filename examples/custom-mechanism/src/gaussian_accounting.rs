@@ -32,11 +32,12 @@ const ROOT_OF_HALF_PI: f64 = 1.253_314_137_315_500_4;
 /// # Proof
 /// Let `Phi` be the distribution function of a standard normal variable, `phi` its density, and `e`
 /// the pure loss. The trade-off curve of `e`-DP bounds how well two neighbours can be
-/// distinguished. The curve joins three points by lines: `(0, 1)`, `(1, 0)` and `(k, k)` for
-/// `k = 1 / (1 + exp(e))` (Dong, Roth, Su 2022, Proposition 3). The trade-off curve of mu-GDP is
-/// convex, and ends in the points `(0, 1)` and `(1, 0)`. It crosses the diagonal at `Phi(-mu / 2)`
-/// (Section 2.2 of the paper). If `Phi(-mu / 2)` is at most `k`, then the curve of mu-GDP is
-/// nowhere above the lines, and the mechanism is mu-GDP.
+/// distinguished. The curve consists of two lines. With `k = 1 / (1 + exp(e))`, the first line
+/// joins `(0, 1)` and `(k, k)`, and the second line joins `(k, k)` and `(1, 0)` (Dong, Roth, Su
+/// 2022, Proposition 3). The trade-off curve of mu-GDP is convex, and ends in the points `(0, 1)`
+/// and `(1, 0)`. It crosses the diagonal at `Phi(-mu / 2)` (Section 2.2 of the paper). If
+/// `Phi(-mu / 2)` is at most `k`, then the curve of mu-GDP is nowhere above the lines, and the
+/// mechanism is mu-GDP.
 ///
 /// Let `t = mu / 2` and `g(t) = ln(Phi(t) / Phi(-t))`. Then `Phi(-t) <= k` is equivalent to
 /// `e <= g(t)`. Now `g(0) = 0` and `g'(t) = phi(t) / (Phi(t) Phi(-t))`. The square `[-t, t]^2`

@@ -13,8 +13,8 @@
 //! - two combinators, [`make_repeat`] and [`make_gaussian_accounting`];
 //! - a constructor of the framework, registered for one more type (see `more_types.rs`).
 //!
-//! In documents, all names of this crate begin with `acme::`, so they cannot clash with names of
-//! other crates. A program that uses this crate names the crate once in code:
+//! In documents, all names of this crate begin with `acme::`. So these names cannot clash with
+//! names of other crates. A program that uses this crate names the crate once in code:
 //! `use custom_mechanism as _;`.
 //!
 //! ```

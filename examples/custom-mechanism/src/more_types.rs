@@ -2,7 +2,7 @@
 //! register the constructor for this type.
 //!
 //! The registered function is the function of the framework, so the name of this function still has
-//! only one meaning. The registration only adds a type to the list of its types.
+//! only one meaning. The registration only adds a type to the list of types of the function.
 
 use opendp_core::{
     ChangeOneDistance, HammingDistance, InsertDeleteDistance, SymmetricDistance, register,

@@ -14,7 +14,7 @@ pub(crate) const LEVELS: std::ops::RangeInclusive<i32> = 1..=16;
 
 /// Count people by education, with noise on each count.
 ///
-/// A person is in only one cell of the histogram, so each cell needs only the noise of a single
+/// A person is in only one cell of the histogram. So each cell needs only as much noise as a single
 /// count. The last cell counts people with an unknown or unreadable level. Released counts are not
 /// changed. For example, negative counts are not replaced by zero. This replacement would be
 /// allowed, but it would bias the sums of counts.

@@ -83,7 +83,7 @@ impl Noisy {
     /// number minus its `wide_error` to the released number plus its `wide_error`. Divide each end
     /// of the interval of the sum by each end of the interval of the count. This gives four
     /// quotients. If neither error exceeds its `wide_error`, and the interval of the count is above
-    /// 0, the true quotient is between the smallest and the largest of them.
+    /// 0, the true quotient is between the smallest and the largest of these four.
     pub(super) fn over(self, count: &Noisy) -> Noisy {
         let value = self.value.zip(count.value).filter(|(_, count)| 1.0 <= *count);
         let mean = value.map(|(sum, count)| sum / count);

@@ -86,20 +86,20 @@ const POINTS: usize = 1 << 14;
 /// `2 w max(r, 1 - r)`. A score above the largest `u64` is replaced by this number. The replacement
 /// does not increase a change.
 ///
-/// *One choice.* Let `W` be the sum of `w` over the rows that only one of the two members holds.
+/// *One choice.* Let `W` be the sum of `w` over the rows that are in only one of the two members.
 /// The ranges for the single rows add up. So the range of the changes by all these rows is at most
 /// `2 W max(r, 1 - r)`. Divided by the scale of the noise, this is at most `W / scale`. By the
 /// proof of [`make_noisy_max`](opendp_measurements::make_noisy_max), the choice has a pure loss of
 /// at most `W / scale`, or a `rho` of at most `(W / scale)^2 / 8`.
 ///
 /// *One level.* The first choice is level 1. The next two choices are level 2, and so on. Take the
-/// points that were chosen on all earlier levels, and the first and the last point. Given these
-/// points, the choices on one level are independent. Each choice is between two of these points
-/// that are adjacent, and no two choices are between the same two points. So for each row, the sum
-/// of its `w` over the choices of a level is at most 1. So the sum of the `W` of these choices is
-/// at most `d`. Under the max-divergence, the sum of the losses is at most `d / scale`. The sum of
-/// the squares of the `W` is at most `d^2`. So under zero-concentrated divergence, the sum of the
-/// losses is at most `(d / scale)^2 / 8`.
+/// points that were chosen on all earlier levels, and the first and the last point, all in sorted
+/// order. Given these points, the choices on one level are independent. Each choice is between two
+/// adjacent points of this order, and different choices are between different pairs of points. So
+/// for each row, the sum of its `w` over the choices of a level is at most 1. So the sum of the `W`
+/// of these choices is at most `d`. Under the max-divergence, the sum of the losses is at most
+/// `d / scale`. The sum of the squares of the `W` is at most `d^2`. So under zero-concentrated
+/// divergence, the sum of the losses is at most `(d / scale)^2 / 8`.
 ///
 /// *All levels.* The levels are an adaptive composition, and the bound of a level holds for all
 /// outcomes of the earlier choices. So the losses of the `k` levels add up (Dwork, Roth 2014,

@@ -7,8 +7,8 @@
 Both libraries report an upper bound on epsilon, so a smaller number is better. A time is the least
 time of several runs in one process, and includes the composition. For dp_accounting, it also
 includes the construction of the distributions. The last column is only for rows of dp_accounting.
-It compares the row with the fastest setting of this project whose bound is at most the bound of the
-row, and states how many times faster this setting is.
+The last column compares the row with the fastest setting of this project whose bound is at most the
+bound of the row. It states how many times faster this setting is.
 """
 
 import json

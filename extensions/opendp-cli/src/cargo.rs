@@ -82,10 +82,10 @@ fn unstarted(name: &str, error: &std::io::Error) -> Error {
     ))
 }
 
-/// Check that all crates share one copy of the core crate. Each copy defines its own type of
-/// registrations, and lists only registrations of this type. Suppose that a crate uses another copy
-/// than the program that writes the list of constructors. Then this list would not contain the
-/// constructors of the crate.
+/// Check that all crates share one copy of the core crate. Each copy of the core crate defines its
+/// own type of registrations, and lists only registrations of this type. Suppose that a crate uses
+/// another copy than the program that writes the list of constructors. Then this list would not
+/// contain the constructors of the crate.
 ///
 /// # Errors
 /// `FailedFunction` when there are several copies. The error lists the copies, and the crates that

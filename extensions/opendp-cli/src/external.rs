@@ -38,7 +38,8 @@ pub(crate) fn sql(command: &str, arguments: &[OsString], json: bool) -> Result<i
         }
     }
 }
-/// Return the program of this name in the folder of this program, if it exists.
+/// Return the path of the file `name` (with the suffix of programs) in the folder of the running
+/// program. Return `None` if there is no such file.
 fn beside(name: &str) -> Option<PathBuf> {
     let file = format!("{name}{}", std::env::consts::EXE_SUFFIX);
     let path = std::env::current_exe().ok()?.parent()?.join(file);

@@ -56,8 +56,8 @@ fn element(signature: &Json) -> Option<&str> {
     let inner = type_name.trim_end_matches('>').rsplit('<').next()?;
     (!inner.contains([',', '(', ' '])).then_some(inner)
 }
-/// Group signatures by their shapes. If `element` is the name of a type parameter, this name
-/// replaces the type of elements in the lists of types.
+/// Group signatures by their shapes. If `element` is the name of a type parameter, write this name
+/// in place of the type of elements in the lists of types.
 fn grouped(mut all: Vec<(Vec<(&str, &str)>, &Json)>, element: Option<&str>) -> Vec<Family> {
     // The first signature of a group determines which type parameter stands for each type in the
     // parameters. This choice is unambiguous if the types of the signature all differ from each

@@ -4,9 +4,9 @@ use opendp_core::{Error, Result};
 
 use crate::{Command, budget, command, program};
 
-/// Return whether a subcommand only prints a text: about constructors, the program or budgets, or
-/// about a table for the curator of the table, or a dry run of a study. Such a command changes
-/// nothing and spends nothing.
+/// Return whether a subcommand only prints a text. The text describes constructors, the program, a
+/// budget, or a table for its curator, or is the result of a dry run of a study. Such a command
+/// changes nothing and spends nothing.
 pub(crate) fn is_page(command: &Command) -> bool {
     use Command::{Budget, Completions, Describe, Inspect, List, Man, Suggest};
     use budget::Command::{Export, History, Show};

@@ -228,8 +228,8 @@ fn link(text: &str) -> Option<(&str, &str)> {
 
 /// Find the shortest example that names a constructor. The example is a document. For a domain, a
 /// metric or a measure, the example is only the part of the document that calls the constructor. If
-/// no document names such a constructor, and the constructor requires no argument, the example is
-/// its name.
+/// no document names a constructor of a domain, a metric or a measure, and this constructor
+/// requires no argument, the example is its name.
 pub(crate) fn example(described: &Json) -> Option<String> {
     static ALL: LazyLock<Vec<Json>> =
         LazyLock::new(|| serde_json::from_str(EXAMPLES).unwrap_or_default());

@@ -11,7 +11,8 @@ use opendp_measurements::is_near_end;
 use opendp_registry::Registry;
 use serde_json::{Value as Json, json};
 
-use crate::{budget, caution::Caution, command, data, operations, words};
+use crate::caution::{self, Caution};
+use crate::{budget, command, data, operations, words};
 
 mod report;
 
@@ -43,8 +44,8 @@ pub(crate) struct Arguments {
     /// An integer may be written as 47.0. A cell that is empty or unreadable becomes 0, `false` or
     /// the empty text. In a column of floats, such a cell becomes NaN, or 0 if the domain states
     /// `"nan": false`. A value out of the domain's bounds becomes the nearest bound. With an
-    /// `option_domain`, cells that are empty, unreadable or out of bounds are missing instead, and
-    /// the pipeline may drop or impute them. The command `inspect` counts the empty and the
+    /// `option_domain`, a cell that is empty, unreadable or out of bounds is missing instead. The
+    /// pipeline may drop or impute missing cells. The command `inspect` counts the empty and the
     /// unreadable cells.
     ///
     /// Each line of a CSV table is one record, even a line that ends inside a quoted cell. So
@@ -214,6 +215,7 @@ impl Run<'_> {
             warn();
             terms.guard_file(Some(self.source.path), || self.invoke(measurement))
         })?;
+        caution::of_changed_file(self.source.path, &release, self.as_json);
         let charge = release.charge_to_json(&ledger.remaining(name)?);
         Ok((release.json().clone(), Some(charge)))
     }

@@ -128,7 +128,7 @@ impl Source {
     }
     /// Return the path of the file `Cargo.lock` in `below`, a folder within the framework's folder.
     /// This file states the versions of packages with which the framework was tested. Return `None`
-    /// if there is no such file, or if this place is a git repository.
+    /// if there is no such file, or if the framework's source is a git repository.
     pub(crate) fn lock_file(&self, below: &str) -> Option<PathBuf> {
         match self {
             Source::Folder(root) => {

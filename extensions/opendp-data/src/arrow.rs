@@ -142,8 +142,8 @@ fn values<T: ArrowAtom>(array: &ArrayRef) -> Result<Vec<Option<T>>> {
     };
     match cells(array) {
         // The cast fails if a cell cannot be written as text, for example a date with a very large
-        // year. So read the cells one by one: such a cell is `None`, and an error depends only on
-        // the type.
+        // year. So read the cells one by one. A cell that cannot be written as text is `None`. An
+        // error depends only on the type.
         Err(_) if can_cast_types(array.data_type(), &DataType::Utf8) => {
             let cell = |row| cells(&array.slice(row, 1)).ok()?.pop()?;
             Ok((0..array.len()).map(cell).collect())

@@ -33,7 +33,7 @@ const HOSTILE: [&[u8]; 16] = [
 
 /// Check a law for the function `read`, which reads the column `x` of a table. Each line must give
 /// one row, and this row must be a member of the domain. The row must not depend on the other
-/// lines: in a table that contains only this line, the line must give the same row.
+/// lines: a table that contains only this line must give the same row.
 fn law<T: Clone + Debug + PartialEq>(
     read: impl Fn(&[u8]) -> Result<Vec<T>>,
     member: impl Fn(&T) -> bool,

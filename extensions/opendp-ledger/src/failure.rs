@@ -99,9 +99,10 @@ impl Ledger {
     }
 }
 impl Terms {
-    /// If the terms state the SHA-256 of a file, check that `file` has this SHA-256, before and
-    /// after the call of `compute`. So the file did not change during the call. `file` is `None`
-    /// if the data are in no file.
+    /// If the terms state the SHA-256 of a file, check that `file` has this SHA-256. Check the file
+    /// before the call of `compute`. Check it again after the call, to find a change during the
+    /// call. If `compute` returns [`Failure::OfFile`], return this failure without the second
+    /// check. `file` is `None` if the data are in no file.
     ///
     /// # Errors
     /// The failures of `compute`. [`Failure::OfFile`] when the SHA-256 differs, or when there is no

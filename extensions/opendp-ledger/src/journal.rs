@@ -133,9 +133,9 @@ impl ContextJournal {
     ///
     /// # Errors
     /// `Argument` when the budget and the context have different amounts, different units or
-    /// different public numbers of rows; when the context composes tightly and the budget does not;
-    /// when the context has released something. Further errors are the errors of
-    /// [`entries`](ContextJournal::entries) and of [`Context::carry_over`].
+    /// different public numbers of rows. `Argument` also when the context composes tightly and the
+    /// budget does not, or when the context has released something. Further errors are the errors
+    /// of [`entries`](ContextJournal::entries) and of [`Context::carry_over`].
     pub fn attach<MO: Accounted + crate::Accounted>(
         self,
         context: Context<MO>,
@@ -193,7 +193,8 @@ impl ContextJournal {
                 // Another process has already charged a question with this number. If the losses of
                 // the two questions are equal, the ledger repeats the earlier release. Otherwise,
                 // the ledger refuses the id. In both cases, try the next number. After any other
-                // error, such as a fault of the disk, a further question could be charged twice.
+                // error, such as a fault of the disk, do not try the next number, because this
+                // question may have been charged.
                 Ok(_) => {}
                 Err(Error::Argument { argument, .. })
                     if argument == "id" && self.ledger.entry(&self.budget, &id)?.is_some() => {}

@@ -1,5 +1,7 @@
 //! Ledgers. A ledger charges each release before it returns the release.
 
+mod check;
+
 use std::{
     collections::VecDeque,
     fmt,
@@ -138,10 +140,7 @@ impl Ledger {
     }
     fn create_of(&self, name: &str, total: &Loss, terms: &Terms, tight: bool) -> Result<()> {
         let filters = total.opened(name, tight)?;
-        if terms.size() == Some(0) {
-            let reason = "expected at least 1 person, found 0; leave it out if it is not public";
-            return Err(Error::argument("size", reason));
-        }
+        terms.check()?;
         self.store.write(&mut |tables| {
             if tables.account(name)?.is_some() {
                 return Err(Error::argument(
@@ -206,14 +205,13 @@ impl Ledger {
     /// # Errors
     /// After an error, nothing is released. `NotFound` when there is no such budget.
     /// `BudgetExceeded` when too little is left of the budget. `Argument` when the id belongs to
-    /// another request, is empty, has more than 256 characters, or contains a control character, or
-    /// when a new id begins or ends with a space. `Argument` also when the budget protects another
-    /// distance. `Argument` also when the budget protects the number of rows, but the release needs
-    /// this number to be public.
-    /// `MeasureMismatch` when the loss cannot be bounded in the measure of the budget.
-    /// `InvalidDistance` when the loss has too many digits. `FailedFunction` when the ledger cannot
-    /// be written, or when the clock is more than a second behind the last entry. Further errors
-    /// are the errors of `compute`.
+    /// another request, is empty, has more than 256 characters, or contains a control character.
+    /// `Argument` also when a new id begins or ends with a space, or when the budget protects
+    /// another distance. `Argument` also when the budget protects the number of rows, but the
+    /// release needs a public number of rows. `MeasureMismatch` when the loss cannot be bounded in
+    /// the measure of the budget. `InvalidDistance` when the loss has too many digits.
+    /// `FailedFunction` when the ledger cannot be written, or when the clock is more than a second
+    /// behind the last entry. Further errors are the errors of `compute`.
     ///
     /// After a fault of the disk or of the connection, it is unknown whether the charge was made.
     /// To find out, retry with the same id. A retry never charges twice.
@@ -223,18 +221,9 @@ impl Ledger {
         request: &Request,
         compute: impl FnOnce() -> Result<T>,
     ) -> Result<Release> {
-        check_text("id", &request.id)?;
         // Before the data are read, refuse a request that cannot succeed. The final decision is
         // made below.
-        let mut before = None;
-        self.store.read(&mut |tables| {
-            before = match decide(tables, budget, request, &|| self.now())? {
-                Decision::Repeat(entry) => Some(*entry),
-                Decision::Charge(..) => None,
-            };
-            Ok(())
-        })?;
-        if let Some(entry) = before {
+        if let Some(entry) = self.check_request(budget, request)? {
             return Release::new(entry, true);
         }
         let release = compute()?.to_json().to_string();

@@ -57,9 +57,9 @@
 //!   total loss is then at most the budget, although the sum of the losses can exceed the budget.
 //! - Several releases can be charged in one entry ([`Loss::together`]) if their losses are known.
 //!   Either all of them are charged, or none is charged. The caller can run the releases after the
-//!   charge. If a crash happens after the charge and before the releases, the charge stays and
-//!   there are no releases. The entry shows that the id of the request was used, so the caller does
-//!   not draw the releases again.
+//!   charge. After a crash between the charge and the releases, the charge stays, and there are no
+//!   releases. The entry shows that the id of the request was used, so the caller does not draw the
+//!   releases again.
 //! - A plan is a list of releases whose losses are known before the first release. The releases of
 //!   a plan can use a whole unspent budget that composes tightly. There are two ways. With
 //!   [`Loss::reserving`], the budget gets one filter for the kinds of releases in the plan, and no
@@ -171,4 +171,4 @@ pub use crate::record::{Account, Entry};
 pub use crate::request::{Release, Request};
 pub use crate::terms::{Misfit, Terms, Unit};
 pub use crate::units::Asker;
-pub use crate::words::say;
+pub use crate::words::{say, say_float};

@@ -107,8 +107,8 @@ impl Account {
 }
 impl Terms {
     /// Compare two public numbers: the number of rows that is stated in `place`, and the number of
-    /// people of the budget. They must be equal if both are stated, and if the unit of the budget
-    /// has at most one row for each person. The rows of the data are not counted.
+    /// people of the budget. If both numbers are stated, and the unit of the budget has at most one
+    /// row for each person, the two numbers must be equal. The rows of the data are not counted.
     ///
     /// # Errors
     /// `Argument` when the two numbers differ.

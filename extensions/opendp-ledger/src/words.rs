@@ -21,10 +21,11 @@ const NEAR: f64 = 1e-9;
 /// relative difference is at most `10^-15`. Then this decimal number is written. The rounding error
 /// of a float is about as large as such a difference, so the float 0.2 is written `0.2`. Second,
 /// the relative difference between an amount and the nearest decimal number with four digits can be
-/// at most `10^-9`. Then this decimal number is written. If it is below a loss, or above the rest
-/// of a budget, the difference is written as a second part, and is rounded up. So a loss is never
-/// written too small, apart from a relative difference of `10^-15`. Because of the two exceptions,
-/// a small rounding error of the arithmetic does not raise or lower the last written digit.
+/// at most `10^-9`. Then this decimal number is written. If the decimal number is below a loss, or
+/// above the rest of a budget, the difference is written as a second part, and is rounded up. So a
+/// loss is never written too small, apart from a relative difference of `10^-15`. Because of the
+/// two exceptions, a small rounding error of the arithmetic does not raise or lower the last
+/// written digit.
 ///
 /// ```
 /// # use opendp_core::arith::Exact;
@@ -61,6 +62,23 @@ pub fn say(amount: &Exact, up: bool) -> String {
         }
     }
     amount.show(up)
+}
+/// Write a float amount in a few digits, as [`say`] does. Write an infinite amount as `infinity`.
+/// NaN and a number below 0 are no amounts, so they are written as `unknown`.
+///
+/// ```
+/// # use opendp_ledger::say_float;
+/// assert_eq!(say_float(1.0 / 3.0, true), "0.3334");
+/// assert_eq!(say_float(1.0 / 3.0, false), "0.3333");
+/// assert_eq!(say_float(f64::INFINITY, true), "infinity");
+/// assert_eq!(say_float(-1.0, true), "unknown");
+/// ```
+pub fn say_float(amount: f64, up: bool) -> String {
+    match Exact::from_f64(amount) {
+        Ok(exact) if exact.is_finite() => say(&exact, up),
+        Ok(_) => "infinity".to_owned(),
+        Err(_) => "unknown".to_owned(),
+    }
 }
 /// Return whether the relative difference of two amounts is at most `limit`.
 fn alike(x: &Exact, y: &Exact, limit: f64) -> bool {

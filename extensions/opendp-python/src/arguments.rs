@@ -63,9 +63,9 @@ pub(crate) fn measurement(given: &Bound<'_, PyDict>, name: &str) -> Option<TypeN
     let value = given.get_item(name).ok()??;
     value.cast::<Measurement>().ok()?.get().release.clone()
 }
-/// Return the type of the results of an object that the constructor makes from the argument
-/// `function`, if this type is known. The signature of the constructor states only the type
-/// `AnyValue`.
+/// Some constructors make an object from the argument `function`. Return the type of the results of
+/// this object, or `None` if this type is not known. The signature of such a constructor states
+/// only the type `AnyValue`.
 pub(crate) fn result(constructor: &str, given: &Bound<'_, PyDict>) -> Option<TypeName> {
     if !["make_user_measurement", "new_function"].contains(&constructor) {
         return None;
@@ -104,7 +104,8 @@ fn argument(value: &Bound<'_, PyAny>) -> Result<Read> {
     if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
         return list(value);
     }
-    // An argument is not data, so a set of categories has the order in which it gives its items.
+    // An argument is not data, so a set of categories is allowed. The categories have the order in
+    // which the set gives its items.
     if is_set(value) {
         let items = value.try_iter().and_then(Iterator::collect::<PyResult<Vec<_>>>);
         let items = items.and_then(|items| PyList::new(value.py(), items));

@@ -6,9 +6,9 @@
 //! accepts rows in chunks, the pieces are not joined first. Pieces whose rows are aligned are read
 //! in place.
 //!
-//! For a function that accepts chunks, rows are copied in chunks that fit the cache, and each row
-//! is copied from its piece once. Another thread can change a row during the run. The release still
-//! uses only the copied value of the row, and this value was checked.
+//! If a function accepts chunks, rows are copied in chunks that fit the cache. Each row is copied
+//! from its piece only once. Another thread can change a row during the run. The release still uses
+//! only the copied value of the row, and this value was checked.
 
 mod convert;
 

@@ -65,9 +65,9 @@ pub(crate) fn detached<T: Send>(
         py.detach(|| catch_unwind(AssertUnwindSafe(|| forked::run(|| nested(MAX_NESTED, run)))));
     result.unwrap_or_else(|_| Err(panicked())).or_raise(py)
 }
-/// The largest number of calls of the library that run inside each other, such as a question in a
-/// function of a user that answers a question. Each call takes a part of the stack of its thread.
-/// Without a limit, the stack could overflow, which ends the process.
+/// The largest number of calls of the library that run inside each other. For example, a question
+/// calls a function of a user, and this function asks another question. Each call takes a part of
+/// the stack of its thread. Without a limit, the stack could overflow, which ends the process.
 const MAX_NESTED: usize = 16;
 /// The text of the error of a call that is nested too deeply.
 pub(crate) const TOO_NESTED: &str = "too many calls of this library run inside each other: expected at most 16; a Python function \

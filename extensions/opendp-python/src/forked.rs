@@ -54,8 +54,8 @@ impl Opened {
     /// Ask a question if this process opened the mechanism.
     ///
     /// A function of a user can fork while the question is answered. Then the parent and the child
-    /// both have the answer, and each of them has drawn its own noise. So check the process again
-    /// after the question, even if the question failed. A child process gets no answer.
+    /// would both have an answer, each with its own noise. So check the process again after the
+    /// question, even if the question failed. A child process gets no answer.
     ///
     /// # Errors
     /// `FailedFunction` in a forked child process, unless the question asked this process to stop.

@@ -82,7 +82,8 @@ fn convert(value: &Bound<'_, PyAny>, depth: usize) -> Result<Json> {
     // Convert arrays and scalars of numpy, columns, and other iterables.
     for method in ["tolist", "to_list", "to_pylist"] {
         if let Some(list) = unless_stopped(value.py(), value.call_method0(method))? {
-            // A scalar of numpy without a number of Python, such as a `longdouble`, returns itself.
+            // If a scalar of numpy has no equivalent in Python, such as a `longdouble`, its method
+            // `tolist` returns the scalar itself.
             if list.get_type().is(value.get_type()) {
                 return Err(unknown(value));
             }

@@ -64,9 +64,9 @@ fn family(name: &str) -> Result<Json> {
     }))
 }
 /// Return whether a constructor is a combinator. A constructor is a combinator if it takes a
-/// transformation, a measurement or an odometer, or a list of such objects. It is also a combinator
-/// if it makes an odometer, or if it takes an `AnyMeasure` but no function. An example is
-/// `make_adaptive_composition`.
+/// transformation, a measurement or an odometer, or a list of such objects. A constructor is also a
+/// combinator if it makes an odometer. A constructor that takes an `AnyMeasure` and no function is
+/// also a combinator. An example is `make_adaptive_composition`.
 fn combines(entry: &Entry) -> bool {
     let takes = |heads: &[&str]| {
         let mut parameters = entry.parameters().iter();

@@ -20,8 +20,8 @@ pub(crate) enum Recipe {
     /// A document that was read. The document is stored in the newest form, without the fields
     /// `version` and `packages`.
     Read(Arc<Json>),
-    /// A document that was read. The document is stored unchanged. It has the format of OpenDP, or
-    /// states an earlier version of the format or of a package.
+    /// A document that was read. The document is stored unchanged. The document has the format of
+    /// OpenDP, or states an earlier version of the format or of a package.
     Kept(Arc<Json>),
     /// No constructor made the object. For example, the object is a Python function.
     Unknown,

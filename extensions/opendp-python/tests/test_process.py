@@ -161,8 +161,8 @@ def _ask_in_threads(pipe):
 def test_a_forked_child_divides_no_rows_under_a_lock():
     """If a child divided rows under a lock, a deadlock would be possible.
 
-    While a thread holds the lock and waits for the parts of its work, it could run the question of
-    another thread. This question would wait for the same lock.
+    A thread holds the lock, and waits for the parts of its work. While it waits, this thread could
+    run the question of another thread. The other question would wait for the same lock.
     """
     fork = multiprocessing.get_context("fork")
     ours, theirs = fork.Pipe(duplex=False)

@@ -1,4 +1,4 @@
-"""Slips of a caller: each of them is an error that names it, and none changes a result silently."""
+"""Slips of a caller: each slip is an error that names it, and no slip changes a result silently."""
 
 import asyncio
 import copy

@@ -79,7 +79,7 @@ impl Study {
     ///
     /// The study [checks](Study::check_questions) its questions before it reads the first column.
     /// So an error of this check does not depend on the records, and is a [`Failure::OfFile`]. Each
-    /// later error may depend on the records, unless `read` states that it does not.
+    /// later error may depend on the records, except a [`Failure::OfFile`] of `read`.
     ///
     /// # Errors
     /// The failures of `read`, and the errors of [`ask`](Study::ask).
@@ -110,8 +110,8 @@ impl Study {
             found = Some(columns);
         }
         // After the first read, any error can depend on the records. An example is an error about
-        // questions that are wrong for this number of rows: with other data, `read` could fail
-        // before this error.
+        // questions that are wrong for this number of rows. With other data, a failure of `read`
+        // could come before this error.
         let (mut begun, mut of_file) = (found.is_some(), false);
         let outcome = study.answered(
             |name, kind| {

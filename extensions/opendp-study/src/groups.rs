@@ -27,8 +27,8 @@ impl QuestionFields {
             }
         }
     }
-    /// Check a question about groups: its statistics must be valid for groups, and no field may be
-    /// stated that has no effect or is not allowed here.
+    /// Check a question about groups. Its statistics must be valid for groups. A stated field must
+    /// have an effect, and must be allowed for groups.
     pub(super) fn check_groups(&self) -> Result<()> {
         let of_groups = "the noise of all groups is chosen together: leave `noise` out";
         if self.noise.is_some() {

@@ -59,8 +59,9 @@ impl QuestionFields {
         Ok(())
     }
     /// Return one text for each answer of a question about groups, such as `only rows with age`.
-    /// The text names each column that has two properties: only other statistics use it, and its
-    /// missing cells leave rows out of the answer. The text is `None` if there are no such columns.
+    /// The text names columns of the other statistics of the question. It names such a column if
+    /// rows with a missing cell in the column are left out of the answer, and if the statistic of
+    /// the answer does not use the column. The text is `None` if there are no such columns.
     /// `quantiles` has one answer for each quantile.
     ///
     /// All statistics of the question use the same rows. If a row has a missing cell in a column

@@ -74,9 +74,9 @@
 //! If a question does not state the `bounds` of a sum, a mean or a variance, the bounds of the
 //! column are used. All other statistics, and all conditions, ignore the bounds of the column.
 //! `candidates` is a list in any order without repetitions, or `{"from", "to", "step"}`, where a
-//! whole number of steps leads from `from` to `to`. `rows` of a mean or a variance defaults to the
-//! public number of rows of the table, if the question has no condition and its column drops no
-//! rows. A `rows` above this public number is an error. A smaller `rows` is not an error.
+//! whole number of steps leads from `from` to `to`. If a question about a mean or a variance has no
+//! condition, and its column drops no rows, `rows` defaults to the public number of rows of the
+//! table. A `rows` above this public number is an error. A smaller `rows` is not an error.
 //!
 //! # Groups
 //!
@@ -154,7 +154,7 @@ use opendp_core::{Error, Function, Measure, Measurement, PrivacyMap, Result};
 use serde_json::Value as Json;
 
 use budget::{StudyBudget, rounded_up, weights};
-pub use charged::{Charge, Charged};
+pub use charged::{Charge, ChargeCheck, Charged};
 pub use document::CellType;
 use document::{ColumnFields, Document, QuestionFields, UnitFields, from_json};
 use json::check_fields;

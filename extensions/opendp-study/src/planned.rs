@@ -12,7 +12,7 @@ use super::Outcome;
 pub(super) struct Planned {
     losses: Vec<Loss>,
     /// The reserved epsilon and the reserved delta of the [first entry](Entry::reserved). The first
-    /// entry states them only if the study is one plan for its whole budget. There is one
+    /// entry states these numbers only if the study is one plan for its whole budget. There is one
     /// exception. A study can have a single release that states a `mu^2` of Gaussian differential
     /// privacy and no reserve. Then the whole budget is for this release, and both numbers are 0.
     reserved: Option<[Exact; 2]>,

@@ -322,8 +322,8 @@ where
             _ => Ok(()),
         }
     }
-    /// Return the bounds of a statistic. Refuse a condition on the same column that only cells
-    /// outside of the bounds satisfy: all these cells would count as one bound.
+    /// Return the bounds of a statistic. Refuse a condition on the same column if only cells
+    /// outside of the bounds satisfy this condition. Each of these cells would count as a bound.
     pub(super) fn bounds(
         &self,
         asked: &QuestionFields,

@@ -182,7 +182,8 @@ fn a_study_is_rehearsed_before_it_is_answered() {
         study.unwrap().ask(read, 0.05).unwrap();
         RUNS.take()
     };
-    // If the table states the number of rows, the study is rehearsed before and after it is read.
+    // If the number of rows is public, but only the table states it, the study is rehearsed twice:
+    // before and after the table is read.
     let expected = [Mode::Rehearse, Mode::Ask];
     let twice = [Mode::Rehearse, Mode::Rehearse, Mode::Ask];
     assert_eq!(study_of(json!({"person": 1}), None), expected);

@@ -70,8 +70,8 @@ impl std::fmt::Display for Answer {
 pub(crate) const VAGUE: &str = "too few rows for this noise";
 
 impl Answer {
-    /// Return the table of released values. If some of the values give no information, the table
-    /// gets a last column that marks these values.
+    /// Return the table of released values. If some of the values give no information, append a
+    /// column that marks these values.
     fn marked(&self) -> Result<RecordBatch> {
         if !self.shown.vague.contains(&true) {
             return Ok(self.values.clone());

@@ -13,9 +13,9 @@
 //! If an id has more rows than its limits allow, some of its rows are chosen. The rows of each id
 //! are collected first, because this choice depends on all of them. The choice is a function of the
 //! seed, the id, and the rows of this id. The order in which the rows arrive depends on threads, so
-//! the choice must not depend on this order. If the choice depended on it, two runs on the same
-//! rows could keep different rows of every id. A test could not distinguish this difference from
-//! the effect of a wrong limit.
+//! the choice must not depend on this order. If the choice depended on this order, two runs on the
+//! same rows could keep different rows of every id. A test could not distinguish this difference
+//! from the effect of a wrong limit.
 //!
 //! Each thread reads rows and packs each row into a few 64-bit words (`packed`). Then the thread
 //! divides the rows into shards, by a hash of their ids (`shards`). If the rows take more memory

@@ -37,7 +37,7 @@ pub trait Engine: Send + Sync {
     ///
     /// # Errors
     /// `FailedFunction` when the source cannot be opened; `NotImplemented` when the engine cannot
-    /// read a source of this kind, or when it already has its tables and takes no source.
+    /// read a source of this kind, or when the engine already has its tables and takes no source.
     fn register(&self, name: &str, _: &Table, source: Source) -> Result<()> {
         let engine = self.name();
         Err(Error::NotImplemented(format!(

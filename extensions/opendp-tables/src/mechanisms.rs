@@ -185,8 +185,8 @@ pub(crate) fn fraction(alpha: f64) -> (u64, u64) {
 /// the privacy map of the noise compute each loss, and round it up.
 ///
 /// *Exchanges.* If the number of rows is public, each neighbour has at most `k` rows in addition to
-/// the common rows. In one group, let the first neighbour have `a` of these rows, and the second
-/// neighbour `b` of these rows. Then `min(a, b)` rows of the group are replaced, and `|a - b|` rows
+/// the common rows. In one group, let `a` and `b` be the numbers of additional rows of the first
+/// and the second neighbour. Then `min(a, b)` rows of the group are replaced, and `|a - b|` rows
 /// are added or removed. Let the range of the scores change by at most `u` for an added or removed
 /// row, and by at most `u + v` for a replaced row. Here `v <= u`, because a replaced row is a
 /// removed row and an added row. So the range changes by at most `u |a - b| + (u + v) min(a, b)`,
@@ -256,10 +256,10 @@ fn changes_of_scores(
     let change = |(groups, rows): (u64, u64)| Ok((groups, range(count_of_rows(rows)?)?));
     changes.into_iter().filter(|(groups, rows)| 0 < *groups && 0 < *rows).map(change).collect()
 }
-/// Consider the exchange with the largest loss. Return the number of groups that it changes, and
-/// the change of the range of the scores in each of these groups. See [`choose`]. `alone` bounds
-/// this change if rows are only added or only removed, and `both` bounds this change if rows are
-/// replaced.
+/// Consider the exchange with the largest loss. Return the number of groups that this exchange
+/// changes, and the change of the range of the scores in each of these groups. See [`choose`].
+/// `alone` bounds this change if rows are only added or only removed, and `both` bounds this change
+/// if rows are replaced.
 fn largest_exchange(alone: u64, both: u64, grouped: bool, concentrated: bool) -> (u64, u64) {
     let square = |change: u64| u128::from(change) * u128::from(change);
     let separate = match concentrated {

@@ -110,8 +110,8 @@ impl Contribution {
     /// `a < C` and `0 < b`. Replace `a` by `a + 1` and `b` by `b - 1`. The new list is allowed, and
     /// its sum is not smaller, because `f` is convex. After finitely many such steps, at most one
     /// integer of the list is neither 0 nor `C`. If the integers then add up to less than `K`,
-    /// increase them as far as `C`, `G` and `K` allow. This does not make the sum smaller, because
-    /// `f` does not decrease.
+    /// increase the integers as far as `C`, `G` and `K` allow. This does not make the sum smaller,
+    /// because `f` does not decrease.
     pub(crate) fn fullest(self) -> (u64, u64) {
         let full = (self.rows / self.per_group.max(1)).min(self.groups);
         let rest = if full < self.groups { self.rows - full * self.per_group } else { 0 };
@@ -172,8 +172,8 @@ pub(crate) fn sensitivity(plan: &Plan, sum: &Sum) -> Result<Sensitivity> {
 fn of_exchange(rows: u64, groups: u64, ends: (u64, u64)) -> Result<Sensitivity> {
     let (low, high) = (f64::inf_cast(ends.0)?, f64::inf_cast(ends.1)?);
     let rows = f64::inf_cast(rows)?;
-    // Bounds on the change of a group that both loses and gets rows, and of a group that only loses
-    // or only gets rows.
+    // `both` bounds the change of a group that loses and gets rows. `alone` bounds the change of a
+    // group that only loses rows, or only gets rows.
     let (both, alone) = (rows.inf_mul(low.inf_add(high)?)?, rows.inf_mul(low.max(high))?);
     let (l1, l2) = match groups {
         1 => (both, both),

@@ -266,8 +266,8 @@ impl Session {
         self.waiter.wait(collect(plan, self.planner.task_ctx()))
     }
     /// Make the physical plan of a logical plan that computes only with released values. If the
-    /// planning takes longer than [`PLANNING`], return an error. Without this limit, a release
-    /// whose loss is charged could wait for its answer without end.
+    /// planning takes longer than [`PLANNING`], return an error. Without this limit, the answer of
+    /// a release could take forever after its loss is charged.
     pub(crate) fn arranged(
         &self,
         plan: LogicalPlan,

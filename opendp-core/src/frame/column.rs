@@ -141,8 +141,8 @@ impl Column {
     pub(super) fn clear(&mut self) {
         self.0.clear();
     }
-    /// Append the cells in a range of another column. If there is no other column, or if its type
-    /// differs from the type of this column, append the same number of default values.
+    /// Append the cells in a range of another column. If there is no other column, or if the other
+    /// column has another type, append the same number of default values.
     pub(super) fn copy_from(&mut self, other: Option<&Column>, range: Range<usize>) {
         let rows = self.rows() + range.len();
         if !other.is_some_and(|other| self.0.copy_from(&*other.0, range)) {

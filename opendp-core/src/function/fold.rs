@@ -175,8 +175,7 @@ pub(crate) type AnyState = Box<dyn Any + Send + Sync>;
 /// The definition of a fold, shared by all runs. Code that uses a `FoldStage` is compiled once for
 /// all types of rows. Only [`Leaf`] depends on these types.
 ///
-/// A method returns an error if its argument is a state of another type than the states of this
-/// fold.
+/// A method returns an error if its argument does not have the type of the states of this fold.
 pub(crate) trait FoldStage: Send + Sync {
     /// See [`Fold::label`].
     fn label(&self) -> String;

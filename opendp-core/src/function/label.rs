@@ -61,8 +61,8 @@ impl Label {
     pub(crate) fn unlabelled() -> Self {
         Label::new(Parts::Unlabelled)
     }
-    /// Replace the label by the text that a function states as its label. If the label states that
-    /// the function draws a secret sample, the new label states this fact, too.
+    /// Replace the label by the text that a function states as its label. If the old label states
+    /// that the function draws a secret sample, the new label also states this fact.
     pub(crate) fn state(&mut self, label: Arc<dyn Fn() -> String + Send + Sync>, types: Types) {
         let words = Part::Words(label, types);
         let secret = self.parts().iter().any(|part| matches!(part, Part::Secret));

@@ -15,10 +15,10 @@ use crate::{Distance, Error, Measure, Result};
 ///
 /// # What is added
 /// The added loss is the result of [`PrivacyMap::eval_exact`](crate::PrivacyMap::eval_exact). If
-/// the mechanism states an exact bound, such as the fraction `d_in / scale`, the added loss is this
-/// bound. Otherwise the map returns a bound in floats, which is rounded up. Then the added loss is
-/// the exact value of these floats. A rounded bound is never replaced by its printed decimal
-/// number, because the decimal number can be smaller than the bound. A loss has one or more
+/// the mechanism states an exact bound, such as the fraction `d_in / scale`, this bound is the
+/// added loss. Otherwise the map returns a bound in floats, which is rounded up. Then the added
+/// loss is the exact value of these floats. A rounded bound is never replaced by its printed
+/// decimal number, because the decimal number can be smaller than the bound. A loss has one or more
 /// [parts](Measure::parts). For one of these parts, let `b_i` be the exact bound of query `i`. Then
 /// query `i` adds a number of at least `b_i` to this part. [`plus_term`](Exact::plus_term) never
 /// rounds down, so the total is at least `sum_i b_i`.

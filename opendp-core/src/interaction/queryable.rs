@@ -48,9 +48,9 @@ impl<Q: 'static, A: Carrier> Queryable<Q, A> {
     /// # Errors
     /// The errors of the function that answers the question. `FailedFunction` if the
     /// [turn](crate::Turn) of this queryable has ended. A queryable with a state or a turn also
-    /// gives `FailedFunction` in two other cases: an earlier answer panicked, or the function that
-    /// answers asks its own queryable. There is a turn only if the privacy measure requires that
-    /// interactive mechanisms run one after the other.
+    /// gives `FailedFunction` in two other cases. In the first case, an earlier answer panicked. In
+    /// the second case, the function that answers asks its own queryable. There is a turn only if
+    /// the privacy measure requires that interactive mechanisms run one after the other.
     pub fn ask(&self, query: &Q) -> Result<A> {
         let answer = self.bindings.run(|| (self.answer)(query))?;
         Ok(self.bindings.turns().iter().fold(answer, |answer, turn| answer.bound_to(turn)))

@@ -53,7 +53,7 @@ pub trait Allowance<MI: Metric, MO: Measure>: Send + Sync {
 /// get these conversations before the session finds them. So the function and the post-processing
 /// must not keep a conversation without a [`Handle`](crate::Handle). They may pass a conversation
 /// on only in the answer. If a conversation is kept without a handle, the session does not close
-/// this conversation, and the bound on the loss does not cover it.
+/// this conversation. Then the bound does not include the loss of this conversation.
 pub struct Session<DI: Domain, MI: Metric, MO: Measure> {
     inner: Option<Arc<Inner<DI, MI, MO>>>,
     bindings: Bindings,

@@ -182,8 +182,9 @@ impl Grounds {
     /// an error for a pair, the map makes no claim, so the pair is skipped.
     ///
     /// # Errors
-    /// A description of the first case that breaks a law, or of a space that this collection does
-    /// not contain. Also an error if no pair tested the map, unless all outputs are random.
+    /// A description of the first case that breaks a law. An error if the collection does not
+    /// contain one of the spaces. Also an error if no pair tested the map, except if all outputs
+    /// are random.
     pub fn check(
         &self,
         transformation: &AnyTransformation,

@@ -58,7 +58,8 @@ pub struct SecureSource {
 /// same process number as its parent, the comparison does not detect the fork. For example, a
 /// process with the number 1 can have a child with the number 1 in a new namespace of process
 /// numbers. A closure must not fork and then draw in both processes. If a virtual machine is
-/// resumed twice from one snapshot, both copies draw the same words until the next reseed.
+/// resumed twice from one snapshot, both copies draw the same words until each of them gets a new
+/// seed.
 ///
 /// # Errors
 ///
@@ -99,7 +100,8 @@ pub(crate) fn on_one_tape<A, B>(
 ) -> Result<(A, B), NoEntropy> {
     let mut key = Zeroizing::new([0; 32]);
     system_seed(&mut key)?;
-    // If a closure panics, this thread must not keep the source, because its words were used.
+    // If a closure panics, this thread must not keep the source, because words of this source were
+    // used.
     let _forgotten = Forgotten;
     put_back(Box::new(SecureSource::keyed(&key)?));
     let first = first();

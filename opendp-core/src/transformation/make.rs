@@ -227,8 +227,8 @@ impl Parts {
         map: UntypedMap,
     ) -> Result<Self> {
         // The caller can be a function of the C ABI, in which a panic would end the process. The
-        // check is code of the author of the metric. After an error, the parts are dropped inside
-        // of this closure, because a drop can be code of an author, too.
+        // check is code of the author of the metric. The code that drops a part can also be code of
+        // an author. So after an error, the parts are dropped inside of this closure.
         let parts = catch_unwind(AssertUnwindSafe(move || {
             let output = UntypedSpace::fitting(domain, metric, fits)?;
             Ok(Parts::new(input, output, stage, map))

@@ -108,11 +108,11 @@ impl Basic {
         let members = self.members.iter().enumerate();
         members.map(|(i, member)| delta_at(member, epsilon(i))).collected()
     }
-    /// Choose one point of the curve of each member. Return the sums of the epsilons and of the
-    /// deltas of these points, and also the points. The points follow from a price. The price is a
-    /// weight of delta, and all members have the same price. For each member, choose the point at
-    /// which epsilon plus the price times delta is least. Search for the logarithm of the price by
-    /// bisection. Consider only prices at which the two sums satisfy `fits`. Use the highest of
+    /// Choose one point of the curve of each member. Return the sum of the epsilons of these
+    /// points, the sum of their deltas, and the points. The points follow from a price. The price
+    /// is a weight of delta, and all members have the same price. For each member, choose the point
+    /// at which epsilon plus the price times delta is least. Search for the logarithm of the price
+    /// by bisection. Consider only prices at which the two sums satisfy `fits`. Use the highest of
     /// these prices if `highest` is true, and otherwise the lowest.
     fn at_best_price(
         &self,
@@ -201,8 +201,8 @@ impl CurvePoints {
 /// to the last digit.
 ///
 /// If an interval contains a step of the curve, one half of the interval contains the whole height
-/// of the step. So one evaluation in the middle shows which half contains the step, or that the
-/// interval contains no step.
+/// of the step. So evaluate the curve in the middle. The value shows which half contains the step,
+/// or shows that the interval contains no step.
 fn points(member: &PrivacyProfile) -> Vec<EpsilonDelta> {
     let point_at = |epsilon: f64| (epsilon, delta_at(member, epsilon));
     let mut list = vec![point_at(0.0)];

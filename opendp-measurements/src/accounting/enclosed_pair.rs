@@ -140,8 +140,9 @@ impl EnclosedPair {
     ///
     /// The probabilities of the failures of all numbers that differ add up to at most `square`
     /// times `f`. Without failures, the noise is normal noise. The length of the vector of all
-    /// differences is at most the distance. So the loss is at most the loss of one number with
-    /// normal noise, whose values on the two neighbours are at this distance (Dong, Roth, Su 2022).
+    /// differences is at most the distance. Take one number that differs between the two neighbours
+    /// by this distance. Then the loss is at most the loss of this number with normal noise (Dong,
+    /// Roth, Su 2022).
     ///
     /// # Errors
     /// `Overflow` when a quotient is not finite.

@@ -65,9 +65,9 @@ impl DominatingPair for IntegerGaussianPair {
 /// composition times the product of all `1 + r_i`.
 ///
 /// # Proof
-/// Numbers with the shift 0 reveal nothing, so assume that each release has as many such numbers as
-/// needed. If some of these numbers get the shift 1 instead, the loss does not become smaller. So
-/// assume that the squares of the shifts of release `i` add up to exactly `D_i`.
+/// Numbers with the shift 0 reveal nothing. So assume that each release has as many numbers with
+/// the shift 0 as needed. If some of these numbers get the shift 1 instead, the loss does not
+/// become smaller. So assume that the squares of the shifts of release `i` add up to exactly `D_i`.
 ///
 /// *Smooth once.* Let `f(x) = max(0, 1 - e^(epsilon - x))`. Then delta is the mean of `f` at the
 /// total loss. Let `n` be normal with variance `t^2` and mean `t^2 / 2`. The mean of `e^-n` is 1,

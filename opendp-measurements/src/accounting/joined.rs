@@ -2,13 +2,13 @@
 //! described by the `mu` of Gaussian differential privacy. A pure loss can be converted to a `mu`.
 //!
 //! A test decides from an output which of two laws the output has. For each of the two laws, the
-//! test errs with some probability. For each value of the first error probability, take the tests
-//! with this value, and the least second error probability of these tests. The trade-off function
-//! of the two laws maps the first value to this least value. The normal shift by `mu` is the pair
-//! of the laws `N(0, 1)` and `N(mu, 1)`. Take the laws of a release on two neighbours. If their
-//! trade-off function is nowhere below the trade-off function of the normal shift, the release is
-//! `mu`-GDP: Gaussian differentially private (Dong, Roth, Su 2022). Let `T(x)` be the probability
-//! that a standard normal number is at least `x`.
+//! test errs with some probability. For each value of the first error probability, consider the
+//! tests with this value. Take the least second error probability of these tests. The trade-off
+//! function of the two laws maps the first value to this least value. The normal shift by `mu` is
+//! the pair of the laws `N(0, 1)` and `N(mu, 1)`. Take the laws of a release on two neighbours. If
+//! their trade-off function is nowhere below the trade-off function of the normal shift, the
+//! release is `mu`-GDP: Gaussian differentially private (Dong, Roth, Su 2022). Let `T(x)` be the
+//! probability that a standard normal number is at least `x`.
 
 use opendp_core::arith::{Directed, DirectedFloat, shown};
 use opendp_core::{Error, Result};

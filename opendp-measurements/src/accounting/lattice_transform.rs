@@ -11,7 +11,7 @@ use super::transform::{Tilted, Wave};
 /// Let `M(z)` be the transform at `z`: the mean of `e^(z x)` over the losses `x` under `P`. Let
 /// `c = d a` and `w = z + 1/2`. The ends are the two centres of the noise. The outputs at or beyond
 /// one end have the loss `c`. The outputs at or beyond the other end have the loss `-c`. The weight
-/// of a loss `x` is its probability times `e^(z x)`, up to a factor that is the same for all
+/// of a loss `x` is the probability of `x` times `e^(z x)`, up to a factor that is the same for all
 /// losses. Choose this factor so that the losses `c` and `-c` have the weights `e^(w c)` and
 /// `e^(-w c)`. Then a loss `x` of an output between the ends has the weight `(1 - e^-a) e^(w x)`.
 /// Divide all weights by `e^(w c)`. The weights of the two ends then add up to `1 + e^(-2 w c)`.

@@ -84,9 +84,9 @@ impl Pot {
     pub(super) fn failure_left(&self) -> Exact {
         self.failure.minus(&self.failures_spent)
     }
-    /// Charge the filter for a release with this loss. If the filter does not charge the epsilon of
-    /// the loss, it charges one of the amounts in `sizes`. Return whether all sums are still at
-    /// most their limits.
+    /// Charge the filter for a release with this loss. The filter charges either the epsilon of the
+    /// loss, or one of the amounts in `sizes`. Return whether all sums are still at most their
+    /// limits.
     pub(super) fn charge(&mut self, loss: &AdaptiveLoss, sizes: &Sizes) -> bool {
         let square = if self.concentrated { &sizes.twice_rho } else { &sizes.square };
         let gaussian = loss.mu_squared.is_some();

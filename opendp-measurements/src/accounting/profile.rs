@@ -40,8 +40,8 @@ impl ComposableLoss for Account {
     fn compose(&self, profiles: &[PrivacyProfile]) -> Result<PrivacyProfile> {
         // `known` joins the accounts in which no pair is given only by a curve. `exact` contains
         // the profiles of these accounts. `curves` joins all other accounts and curves, and
-        // `members` contains their profiles. If only a `rho` or only Renyi bounds are known for
-        // some accounts, one pair replaces all these accounts. `curves` contains this pair, and
+        // `members` contains their profiles. For some accounts, only a `rho` or only Renyi bounds
+        // are known. One pair replaces all these accounts. `curves` contains this pair, and
         // `members` contains its profile.
         let (mut known, mut curves) = (Account::new(), Account::new());
         let (mut members, mut exact) = (Vec::new(), Vec::new());

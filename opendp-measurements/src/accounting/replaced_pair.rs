@@ -152,9 +152,9 @@ impl ReplacedPair {
     /// Make the pair of Gaussian noise on a sample of a fixed number of records. The sample
     /// contains the share `rate` of all records.
     ///
-    /// If the record is not in the sample, another record is in its place. So the case without the
-    /// record is also a replacement, and there is only one distance (Zhu, Dong, Wang 2022, Theorem
-    /// 11).
+    /// If the replaced record is not in the sample, another record is in its place. So a sample
+    /// with the replaced record and a sample without this record also differ by one replacement. So
+    /// `added` is the same distance as `replaced` (Zhu, Dong, Wang 2022, Theorem 11).
     ///
     /// # Errors
     /// The errors of [`poisson_gaussian`](Self::poisson_gaussian).

@@ -206,8 +206,8 @@ impl DominatingPair for SampledPair {
             }
         }
         // The function `rest` adds the mass that has no loss on the grid. If the grid contains the
-        // exact losses, it is possible that no such mass exists. So `doubt` adds an upper bound on
-        // this mass. Otherwise, `atom` adds this mass as an output.
+        // exact losses, this mass can be 0, and only an upper bound on the mass is known. Then
+        // `doubt` adds this upper bound. Otherwise, `atom` adds the mass as an output.
         let mut rest = |loss: f64, p: f64, q: f64| match exact {
             true => buckets.doubt(grid, loss, p),
             false => buckets.atom(grid, loss, p, q),

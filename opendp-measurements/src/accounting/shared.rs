@@ -107,8 +107,8 @@ impl SharedAccount {
     ///
     /// # Errors
     /// * `BudgetExceeded` when the composition of all shares exceeds the budget
-    /// * `InvalidDistance` when a number of a share is not allowed, or the budget is not a finite
-    ///   epsilon and a delta below 1
+    /// * `InvalidDistance` when a number of a share is not allowed, or when the budget is not a
+    ///   finite epsilon and a delta below 1
     pub fn new(epsilon: &Exact, delta: &Exact, shares: &[SharePair]) -> Result<Self> {
         if !epsilon.is_finite() || 1.0 <= delta.to_f64_up() {
             let reason = "expected a finite epsilon and a delta below 1";
@@ -183,9 +183,9 @@ impl SharedAccount {
     /// Use the share with the index `place` for a release that has the pair `release`.
     ///
     /// # Errors
-    /// `BudgetExceeded` when no share has this index, the share was used before, or its pair does
-    /// not dominate the release; `InvalidDistance` when a number of `release` is not allowed. In
-    /// both cases, the account stays unchanged.
+    /// `BudgetExceeded` when no share has this index, when the share was used before, or when the
+    /// pair of the share does not dominate the release. `InvalidDistance` when a number of
+    /// `release` is not allowed. In both cases, the account stays unchanged.
     pub fn charge(&mut self, place: usize, release: &SharePair) -> Result<()> {
         let (Some(share), Some(used)) = (self.shares.get(place), self.used.get_mut(place)) else {
             return Err(Error::BudgetExceeded(format!("the budget has no share {place}")));

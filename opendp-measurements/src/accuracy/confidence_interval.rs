@@ -49,8 +49,8 @@ pub trait Released: Carrier {
 /// # Errors
 /// * `InvalidDistance` when `alpha` is not in `(0, 1]`, or is too small to be divided by the number
 ///   of intervals
-/// * `InvalidDistance` when the number of bounds that the measurement states is not 1 and differs
-///   from the number of released numbers
+/// * `InvalidDistance` when the measurement states several bounds, or none, and the number of these
+///   bounds differs from the number of released numbers
 /// * `NotImplemented` when the accuracy of the measurement is not known
 /// * the errors of the measurement's accuracy function
 ///

@@ -13,8 +13,9 @@ const ALMOST_NEVER: f64 = 1e-12;
 
 /// Return whether a released integer is near an end of its type: the least or the largest value. An
 /// integer is near an end if the noise can be as large as the distance to this end. Sums of
-/// integers saturate at the ends of their type, so the true sum may be beyond this end. If the
-/// result is `true`, the error has no bound, and the caller must not state an interval.
+/// integers saturate at the ends of their type. So if the released integer is near an end, the true
+/// sum may be beyond this end. If the result is `true`, the error has no bound, and the caller must
+/// not state an interval.
 ///
 /// `release` is a release of this measurement, as JSON. It is a number, or numbers in lists and
 /// objects at any depth. Each number is compared with the ends of all integer types among the

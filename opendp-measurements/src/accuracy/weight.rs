@@ -35,8 +35,8 @@ impl Weight {
         Ok(Weight { numerator: numerator / by, denominator: denominator / by })
     }
     pub(crate) fn times(self, other: Weight) -> Result<Self> {
-        // First cancel the common factors of each numerator with the denominator of the other
-        // weight, so that the numbers stay small.
+        // First cancel the common factors of each numerator and the denominator of the other
+        // weight. So the numbers stay small.
         let (a, b) = (
             Weight::reduced(self.numerator, other.denominator)?,
             Weight::reduced(other.numerator, self.denominator)?,

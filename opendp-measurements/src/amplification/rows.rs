@@ -4,8 +4,9 @@ use opendp_core::{Domain, Error, Result};
 
 /// Check that the members of a domain consist of records, and that any selection of these records
 /// is a member too. If the domain fixes the number of records, the selection must have this number.
-/// If a domain fails this check, a sample may not be a member, or there may be no records to
-/// sample. For example, a text is one value. The only possible sample of a text is the whole text.
+/// If a domain fails this check, it is possible that a sample is not a member, or that there are no
+/// records to sample. For example, a text is one value. The only possible sample of a text is the
+/// whole text.
 ///
 /// # Errors
 /// `MakeMeasurement` when the domain does not [recombine](Domain::recombines).

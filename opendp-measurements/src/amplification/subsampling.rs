@@ -134,10 +134,10 @@ fn uncounted(metric: &AnyMetric) -> Error {
 /// of Zhu, Dong, Wang 2022 gives the pairs of distributions for this case (see
 /// [`SampledPair`](crate::accounting::SampledPair)).
 ///
-/// If `size` is given, `x` and `y` have equally many records that are not shared. Make pairs of
-/// such records: one record of `x` and one record of `y`. Keep both records of a pair, or remove
-/// both. So there are `k` random choices instead of `2 k`. If one record is replaced, the data of
-/// `B` and of `C` differ by this record. Each of the two has one record more than the data of `A`.
+/// If `size` is given, `x` and `y` have equally many records that are not shared. Make pairs of one
+/// record of `x` and one record of `y`. Keep both records of a pair, or remove both. So there are
+/// `k` random choices instead of `2 k`. If one record is replaced, the data of `B` and of `C`
+/// differ by this record. Each of the two has one record more than the data of `A`.
 /// [`profile_of_replaced_sample`](crate::accounting::profile_of_replaced_sample) gives the profile.
 /// The theorem in the documentation of this function also gives the loss as a single pair of
 /// epsilon and delta. Let `c = (alpha - 1)(1 - rate)`. Use the theorem at the order `alpha` for

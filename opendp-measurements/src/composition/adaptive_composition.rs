@@ -42,7 +42,7 @@ use crate::composition::privacy_filter::{of_session, within};
 /// that earlier questions opened, directly or indirectly.
 ///
 /// Losses in Renyi divergence are functions of the order. Such losses are compared only at 20
-/// orders from 1.125 to 128. Each of these orders gives one [part](Measure::parts) of a loss. Each
+/// orders from 1.125 to 128. A loss has one [part](Measure::parts) for each of these orders. Each
 /// loss in `d_mids` is replaced by the step function with the same values at these orders.
 ///
 /// # Map

@@ -35,10 +35,10 @@ impl FixedMeasure for Approximate<MaxDivergence> {}
 /// Take any pair of distributions that is `(epsilon, delta)`-close in both directions. Consider a
 /// mechanism with four outcomes on two data sets. With probability delta, the outcome reveals which
 /// of the two data sets is used. Otherwise, the outcome is a randomized response with the loss
-/// epsilon. Some randomized function of the outcome has the given distributions on the two data
-/// sets (Kairouz, Oh, Viswanath 2015, the dominating mechanism of their composition theorem). The
-/// profile above is the profile of this mechanism. A function of an outcome cannot increase the
-/// profile.
+/// epsilon. There is a randomized function of the outcome whose result has the given distributions
+/// on the two data sets (Kairouz, Oh, Viswanath 2015, the dominating mechanism of their composition
+/// theorem). The profile above is the profile of this mechanism. A function of an outcome cannot
+/// increase the profile.
 ///
 /// # Errors
 /// From the map: the errors of the measurement's map.

@@ -10,8 +10,8 @@ use opendp_core::{
 use super::profile::grouped;
 use crate::collected::Collected;
 
-/// A function that takes the loss of a single step, and computes a bound on the loss of a path of
-/// such steps. The second argument of the function is the number of steps, which is at least 1.
+/// A function from the loss of a single step to a bound on the loss of a path of several steps. The
+/// second argument of the function is the number of steps, which is at least 1.
 #[derive(Debug)]
 pub enum Growth<MO: Measure> {
     /// The function maps the loss of a step to the loss of all steps. Both losses are lists of
@@ -75,8 +75,8 @@ impl<M: GroupMeasure + Default> GroupMeasure for Sampled<M> {
         Growth::Whole(grown::<M>)
     }
 }
-/// Take the loss of a single step, and compute a bound on the loss of a path of such steps, rounded
-/// up.
+/// Compute a bound on the loss of a path of `steps` steps, rounded up. `loss` is the loss of a
+/// single step.
 pub(crate) fn grown<M: GroupMeasure + Default>(
     loss: &M::Distance,
     steps: u32,

@@ -163,14 +163,14 @@ macro_rules! floats {
                 source: &mut S,
             ) -> Result<Self, NoEntropy> {
                 let sum = noise.add(f64::from(finite(self)), source)?;
-                // Round the sum to the nearest float of the type. For `f32`, this is the second
-                // rounding of the lattice point, so the release can be the other neighbour of a
-                // point that is next to the midpoint of two floats. The proofs use only that
-                // rounding preserves the order and keeps the floats. The sum is a multiple of
-                // `2^k`, and `2^k` is at least the smallest positive float of the type. So a sum is
-                // rounded to zero only if the sum is zero. A zero sum is always `+0`, so no result
-                // is a negative zero. A sum beyond the largest or lowest finite float becomes this
-                // float.
+                // Round the sum to the nearest float of the type. For `f32`, the lattice point is
+                // then rounded twice: to an `f64`, and to an `f32`. If the lattice point is next to
+                // the midpoint of two floats of type `f32`, the release can be the farther of these
+                // two floats. The proofs use only that rounding preserves the order and does not
+                // change floats. The sum is a multiple of `2^k`, and `2^k` is at least the smallest
+                // positive float of the type. So a sum is rounded to zero only if the sum is zero.
+                // A zero sum is always `+0`, so no result is a negative zero. A sum beyond the
+                // largest or lowest finite float becomes this float.
                 Ok(finite(AsPrimitive::<$t>::as_(sum)))
             }
         }

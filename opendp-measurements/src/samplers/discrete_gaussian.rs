@@ -253,8 +253,8 @@ fn accept_candidate<S: RandomSource>(
 /// value times the factors `1 ± 16v`, widened by the smallest normal float. These factors also
 /// cover the rounding of the two products. If a value underflows, its error is less than the
 /// smallest normal float. If a value overflows, the true value is above `2^1000`. Every finite
-/// upper bound of `E` is below `2^1000`. If the upper bound of `E` is infinite, this bound is not
-/// below the infinite value, so floats do not decide.
+/// upper bound of `E` is below `2^1000`. An infinite upper bound of `E` is not below the infinite
+/// value, so floats do not decide in this case.
 #[inline]
 fn exponent_bounds(sigma: f64, y: f64) -> (f64, f64) {
     let d = if sigma >= 1.0 {

@@ -28,9 +28,9 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// choice. So the mechanism has exactly the stated probabilities, for scores of all magnitudes.
 ///
 /// Scores must be finite, and the scale must be finite and above 0. Other values do not cause an
-/// error. A scale of 0 counts as `5e-324`, a negative scale counts as its magnitude, and NaN and
-/// infinity count as `f64::MAX`. A score that is NaN or infinite counts as a number whose magnitude
-/// exceeds `f64::MAX`.
+/// error. A scale of 0 counts as `5e-324`, and a negative scale counts as its magnitude. A scale
+/// that is NaN or infinite counts as `f64::MAX`. A score that is NaN or infinite counts as a number
+/// whose magnitude exceeds `f64::MAX`.
 ///
 /// Cost: about a nanosecond for each score, if there are many scores. The time depends on the
 /// scores and on the choice.

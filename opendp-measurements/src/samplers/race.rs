@@ -49,9 +49,9 @@ pub(super) trait Noise {
 ///    bar, the candidate is dropped. Otherwise, the noise is enclosed in floats. Each float
 ///    operation is correctly rounded, so the floats next to its result enclose the exact result.
 /// 2. The remaining candidates are ranked by their enclosures. If the enclosures of some candidates
-///    overlap, and one of them could be among the `k` largest, more digits are drawn for all of
-///    them. Big integers enclose the noisy scores more and more narrowly, until disjoint enclosures
-///    decide the order of the `k` largest.
+///    overlap, and one of these candidates could be among the `k` largest, more digits are drawn
+///    for all these candidates. Big integers enclose the noisy scores more and more narrowly, until
+///    disjoint enclosures decide the order of the `k` largest.
 ///
 /// A scale of 0 counts as `5e-324`, a negative scale counts as its magnitude, and NaN and infinity
 /// count as `f64::MAX`. With at most one candidate, nothing is drawn.

@@ -90,8 +90,9 @@ mechanisms! {
 /// [`make_gaussian_threshold`](crate::make_gaussian_threshold).
 ///
 /// # Proof
-/// For both measures, this function calls the same internal function as the named constructor, with
-/// the same arguments.
+/// This function calls the internal function of
+/// [`make_laplace_threshold`](crate::make_laplace_threshold) or of
+/// [`make_gaussian_threshold`](crate::make_gaussian_threshold), with the same arguments.
 ///
 /// # Errors
 /// The errors of [`make_laplace_threshold`](crate::make_laplace_threshold) or of

@@ -371,8 +371,8 @@ impl Call<'_> {
     }
 }
 /// Shorten an array or an object to at most one item. The kind of the value stays the same, and an
-/// empty value stays empty. A parameter accepts or refuses a value only because of its JSON kind,
-/// and because it is empty or not. So this short form is enough for the check.
+/// empty value stays empty. Whether a parameter accepts a value depends only on two facts: the JSON
+/// kind of the value, and whether the value is empty. So this short form is enough for the check.
 fn outline(value: &Json) -> Json {
     match value {
         Json::Array(items) => items.iter().take(1).map(|_| Json::Null).collect(),

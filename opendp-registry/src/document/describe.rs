@@ -57,8 +57,8 @@ impl Builder<'_> {
         made?.metric()
     }
     /// Read a domain, a metric or a measure. The JSON is the name of a function, with or without
-    /// arguments, or the name of a type. If the parameter has the name of a function, the JSON can
-    /// consist of only the arguments of this function.
+    /// arguments, or the name of a type. If the name of the parameter is also the name of a
+    /// function, the JSON can be the arguments of this function alone.
     pub(super) fn descriptor(
         &mut self,
         json: &Json,

@@ -4,8 +4,8 @@
 //! Each step of a chain contains the text of all earlier steps several times: in its input domain,
 //! in its input metric, and as the first part of the chain. So the length of the text more than
 //! doubles with each step. For this reason, this module builds equal nodes only once. The exception
-//! is a node that depends on the current space of the chain around the node: the space that the
-//! next link of the chain takes.
+//! is a node that depends on the current space of the chain around the node. The current space is
+//! the input space of the next link of this chain.
 
 use std::borrow::Cow;
 use std::hash::{BuildHasher, RandomState};

@@ -58,8 +58,8 @@ impl Builder<'_> {
         let (depth, before) = (self.here.spaces.len(), self.here.least);
         self.here.least = usize::MAX;
         let made = run(self);
-        // If `least` exceeds `depth`, the function read no current space, or read only spaces that
-        // were added while the function ran.
+        // If `least` exceeds `depth`, there are two cases. The function read no current space, or
+        // it read only spaces that were added while it ran.
         let depends = self.here.least <= depth;
         self.here.least = self.here.least.min(before);
         Ok((made?, depends))

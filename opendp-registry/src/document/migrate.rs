@@ -83,8 +83,8 @@ impl Versions {
             false => self.packages.get(package).copied().unwrap_or(1),
         }
     }
-    /// Check that the stated versions of other packages are not newer than the versions that this
-    /// program knows.
+    /// For each of the other packages, check that the stated version is at most the newest version
+    /// that this program knows.
     pub(super) fn check(&self, registry: &Registry) -> Result<()> {
         for (package, version) in &self.packages {
             let newest = registry.newest(package);

@@ -36,8 +36,8 @@ pub(super) fn check_text(text: &str) -> Result<()> {
             b'[' | b'{' => {
                 values += if byte == b'{' { OBJECT } else { 1 };
                 depth += 1;
-                // The reader of JSON returns an error for a text that is nested this deeply, so the
-                // number of values is not checked.
+                // Do not check the number of values of a text that is nested this deeply, because
+                // the reader of JSON returns an error for such a text.
                 if DEEPEST < depth {
                     return Ok(());
                 }

@@ -21,7 +21,7 @@ fn length(release: &AnyValue) -> usize {
     }
 }
 /// Build measurements from a signature. Invoke each measurement three times on each of many
-/// members. For any two members at a finite distance, the results must agree: both members must
+/// members. Compare the results for each pair of members at a finite distance. Both members must
 /// give releases of the same length, or both must give the same error.
 ///
 /// If the metric makes the number of scores public, an empty list of scores is at a finite distance

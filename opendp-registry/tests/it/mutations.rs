@@ -116,8 +116,8 @@ fn ask(text: &str) -> Option<Constructed> {
     ];
     for value in values {
         match &made {
-            // Do not run the function if its output has many rows, because the time to make these
-            // rows is not limited.
+            // Do not run the function if its output has many rows, because making these rows could
+            // take too long.
             Constructed::Transformation(t) if t.output().domain().records().is_none_or(few) => {
                 let value = t.input().domain().decode(&value);
                 if let Some(value) = value.ok().filter(|value| t.input().domain().member(value)) {

@@ -34,8 +34,8 @@ use crate::{Key, count::table};
 /// # Proof
 /// Two data sets at symmetric distance `d` are `d` steps apart. Each step adds or removes one
 /// record. A step changes at most one value from absent to present, or from present to absent. So
-/// the numbers of distinct values in the two data sets differ by at most `d`. If two numbers `x`
-/// and `y` become `min(x, m)` and `min(y, m)`, the distance between them does not increase.
+/// the numbers of distinct values in the two data sets differ by at most `d`. The distance between
+/// `min(x, m)` and `min(y, m)` is at most the distance between `x` and `y`.
 ///
 /// If the size is known, `d` is even, and the two data sets are `d / 2` replacements apart. A
 /// replacement removes one record and adds one record. The removal decreases the number of distinct

@@ -105,8 +105,8 @@ register! {
 }
 
 /// Return the domain of the cells of a column, or `None` if there is no schema. If the schema lacks
-/// this column, or states a type other than `T` for it, return `MakeTransformation`. The error
-/// names the argument `argument`.
+/// this column, or if the schema states another type than `T`, the error is `MakeTransformation`.
+/// The error names the argument `argument`.
 pub(crate) fn column<K: HashableAtom, T: Cell>(
     domain: &DataFrameDomain<K>,
     name: &K,

@@ -66,8 +66,8 @@ use crate::symmetric::Changes;
 ///   records, and `y'` has `a` other records.
 /// - If only `x` has at least `size` records, no copy is in the core, so `x'` has `r` other
 ///   records. `x'` has at least `size` records, and `y'` has exactly `size` records. So `y'` has at
-///   most `r` other records. If only `y` has at least `size` records, `x'` and `y'` each have at
-///   most `a` other records, for the same reason.
+///   most `r` other records. If only `y` has at least `size` records, then `x'` and `y'` each have
+///   at most `a` other records. The reason is the same, with `x` and `y` exchanged.
 ///
 /// *Ordered input.* The output is the first `size` records of `x'`. They consist of `j <= k` other
 /// records, and of the first `size - j` records of the core. The same holds for `y'`, with a number

@@ -46,8 +46,8 @@ use opendp_core::{
 /// Vectors at a finite distance have the same length, so their trees have the same length. Let `v`
 /// be the difference of the leaves of two trees, with zero for leaves without a count. Dropping
 /// counts does not increase the distance between two vectors. First suppose that no sum saturates.
-/// Take any layer. Let each of its nodes have `k` leaves, and let `w` be the difference of the two
-/// trees in this layer. Each entry of `w` is a sum of `k` entries of `v`. Each leaf belongs to
+/// Take any layer. Let each node of the layer have `k` leaves, and let `w` be the difference of the
+/// two trees in this layer. Each entry of `w` is a sum of `k` entries of `v`. Each leaf belongs to
 /// exactly one node of the layer. Let `|v|` and `|w|` be the norms of `v` and `w`.
 ///
 /// In L1, `|w| <= |v|`, because the absolute value of a sum is at most the sum of the absolute

@@ -86,7 +86,7 @@ struct Layer {
     full: usize,
     /// The variance of each complete node.
     variance: f64,
-    /// The variance of the node that has some of its leaves, but not all.
+    /// The variance of the incomplete node, which lacks some of its leaves.
     partial: f64,
 }
 impl Layer {

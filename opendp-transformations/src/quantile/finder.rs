@@ -12,11 +12,11 @@ use spread::{Kind, Numbers, Spread};
 ///
 /// The finder uses a function that maps numbers to buckets. The function never decreases: if `a` is
 /// in a lower bucket than `b`, then `a < b`. So the search for a number needs only the sorted
-/// numbers in its own bucket. A table states where these numbers are. The search requires only that
-/// the function never decreases, so the function may round. The finder tries a few functions (see
-/// [`Spread`]). Of these, it uses a function for which the search takes the fewest steps. If no
-/// function spreads the numbers well, a bucket contains many numbers. The search then takes about
-/// as many steps as a search without buckets.
+/// numbers in its own bucket. A table states where these numbers are. The search uses only the fact
+/// that the function never decreases. So the function may round. The finder tries a few functions
+/// (see [`Spread`]). Of these, it uses a function for which the search takes the fewest steps. If
+/// no function spreads the numbers well, a bucket contains many numbers. The search then takes
+/// about as many steps as a search without buckets.
 ///
 /// A row is a number whose position is searched. If no bucket contains two of the sorted numbers,
 /// the work for a row is small: the computation of its bucket, one access to a table, two

@@ -83,9 +83,9 @@ use crate::symmetric::Records;
 /// greater record changes each score by 0 or `-b`. The inverse steps change the scores in the other
 /// direction. In each step, all scores change in one direction, even after saturation. So in one
 /// step, the changes of two scores differ by at most `b`. The range of the changes is the largest
-/// difference between the changes of two scores. This range satisfies the triangle inequality, so
-/// the range after all steps is at most the sum of the ranges of the steps. If `a = b` then the
-/// score is `b * #(x > c)`, and the same argument holds with `<` and `>` exchanged.
+/// difference between the changes of two scores. The range satisfies the triangle inequality. So
+/// the range of the total changes is at most the sum of the ranges of all steps. If `a = b` then
+/// the score is `b * #(x > c)`, and the same argument holds with `<` and `>` exchanged.
 ///
 /// If there are enough records, some candidates and data sets attain the bounds.
 ///

@@ -65,10 +65,10 @@ named!(Interpolation as "Interpolation");
 /// and Roth, "The algorithmic foundations of differential privacy", 2014, proposition 2.1.)
 ///
 /// # Errors
-/// `MakeTransformation` when there is no edge, or when an edge is NaN or infinite.
-/// `MakeTransformation` when the edges or the shares do not strictly increase, or when a share is
-/// not from zero to one. For `n` edges, the function needs `n - 1` or `n + 1` counts. For any other
-/// number of counts, the function returns `FailedFunction`.
+/// `MakeTransformation` when there is no edge, when an edge is NaN or infinite, or when the edges
+/// do not strictly increase. `MakeTransformation` also when the shares do not strictly increase, or
+/// when a share is not from zero to one. For `n` edges, the function needs `n - 1` or `n + 1`
+/// counts. For any other number of counts, the function returns `FailedFunction`.
 ///
 /// ```
 /// # use opendp_transformations::{Interpolation, make_quantiles_from_counts};

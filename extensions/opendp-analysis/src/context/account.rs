@@ -196,8 +196,8 @@ impl<MO: Accounted> Account<MO> {
         }
         costs.iter().try_for_each(|cost| self.charge(cost))
     }
-    /// Replace the filters of the account by one filter, for releases whose kinds of noise are
-    /// known. This filter reserves `pure` of the budget's epsilon for the sum of pure losses, and
+    /// Replace the filters of the account by one filter. This filter is for releases whose kinds of
+    /// noise are known. It reserves `pure` of the budget's epsilon for the sum of pure losses, and
     /// `deltas` of the budget's delta for the sum of deltas.
     pub(crate) fn reserve(&mut self, pure: &Exact, deltas: &Exact) -> Result<()> {
         if let Account::Tight(account) = self {

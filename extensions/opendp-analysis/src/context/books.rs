@@ -42,9 +42,10 @@ impl<MO: Accounted> Context<MO> {
     /// states the shares of its process. So carry over all releases, in the order of the journal.
     ///
     /// # Errors
-    /// `Argument` when the entry has another measure or another privacy unit than this context, or
-    /// when the first entry states other shares than this context. `BudgetExceeded` when the loss
-    /// of the release does not fit the remaining budget.
+    /// `Argument` when the entry has another measure or another privacy unit than this context. If
+    /// the shares are fixed in advance, `Argument` also when the first entry does not state the
+    /// shares of this context, or when a later entry states other shares. `BudgetExceeded` when the
+    /// loss of the release does not fit the remaining budget.
     pub fn carry_over(&self, entry: Entry) -> Result<()> {
         let (expected, found) = (MO::type_name().to_string(), &entry.measure);
         if *found != expected {

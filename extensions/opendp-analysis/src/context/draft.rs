@@ -118,8 +118,8 @@ impl<'c, MO: Accounted, TO: Carrier> Draft<'c, MO, TO> {
     pub(crate) fn solve_gaussian(&self) -> Result<Question<'c, MO, TO>> {
         self.question(self.checked()?.solve_gaussian(&|dials| self.losses(dials))?)
     }
-    /// Use the noise scale that the analyst gives, if the cost of this noise fits the query's
-    /// share, and the account admits this cost.
+    /// Use the noise scale that the analyst gives. Return an error if the cost of this noise does
+    /// not fit the query's share, or if the account refuses this cost.
     pub(crate) fn of_scale(&self, scale: f64) -> Result<Question<'c, MO, TO>> {
         self.question(self.checked()?.of_scale(scale, &|dials| self.losses(dials))?)
     }

@@ -200,8 +200,8 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
         let missing = missing.map(|(_, value)| *value);
         Numbers { column: column.to_owned(), missing, number, bounds }
     }
-    /// Check that the question asks for a statistic, that its groups are stated in one way only,
-    /// and that its statistics can have the goal.
+    /// Check three facts about the question. It asks for at least one statistic, its groups are
+    /// stated in only one way, and its statistics can have the goal.
     fn check(&self, goal: Goal) -> Result<()> {
         let alone = |what: &What| matches!(what, What::Count | What::Sum(..) | What::Quantiles(..));
         let fits = match (goal, self.asked.as_slice()) {

@@ -93,7 +93,7 @@ impl<MO: Accounted, TO: Carrier> Question<'_, MO, TO> {
     /// Spend the cost of the answer, then answer.
     ///
     /// # Errors
-    /// * `BudgetExceeded` when the cost does not fit the remaining budget, or the split has no
+    /// * `BudgetExceeded` when the cost does not fit the remaining budget, or when the split has no
     ///   share for another query: nothing is run, and nothing is spent
     /// * the errors of the [`Journal`](super::Journal), and `NoEntropy`: nothing is released, but
     ///   the charge stays

@@ -79,8 +79,8 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Return the part of the budget that the plan of this release reserved, if the entry states
-    /// this part.
+    /// Return the part of the budget that the plan of this release reserved. Return `None` if the
+    /// entry does not state this part.
     pub(super) fn reserve(&self) -> Option<Reserve> {
         let shares = self.shares.clone().map(Reserve::Shares);
         shares.or_else(|| self.reserved.clone().map(Reserve::Filter))

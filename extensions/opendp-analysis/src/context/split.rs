@@ -80,8 +80,9 @@ impl Split {
     /// different shares. So use `Context::carry_over` only with the version of this crate that
     /// opened the earlier context.
     /// [`SharedAccount`](opendp_measurements::accounting::SharedAccount) documents the shares and
-    /// states what is proved. The unused part of a share is lost. A query of another kind is an
-    /// error, unless the dominating pair of the share also dominates the loss of this query.
+    /// states what is proved. The unused part of a share is lost. If a query has another kind of
+    /// noise than its share, there are two cases. If the dominating pair of the share also
+    /// dominates the loss of the query, the query is allowed. Otherwise, the query is an error.
     ///
     /// ```
     /// # use opendp_analysis::{Budget, Context, PrivacyUnit, ShareKind, Split, Table};

@@ -42,7 +42,7 @@ struct Column {
     rows: Arc<dyn Cells>,
 }
 /// Check that a frame has columns of the same names and types as the first frame. Without this
-/// check, rows of a frame without a column would get default values in this column.
+/// check, if a frame lacked a column, its rows would get default values in this column.
 fn check_alike(first: &DataFrame<String>, frame: &DataFrame<String>) -> Result<()> {
     let alike = first.columns().len() == frame.columns().len()
         && first.columns().zip(frame.columns()).all(|((name, column), (theirs, other))| {

@@ -117,8 +117,8 @@ impl<'c, MO: Accounted> Terms<'c, MO> {
         let scale = least_scale(&enough).map_err(|error| of_share(error, &room))?;
         self.admitted(scale, &dials, losses)
     }
-    /// Use the noise scale that the analyst gives, if the cost of this noise fits the query's
-    /// share, and the account admits this cost.
+    /// Use the noise scale that the analyst gives. Return an error if the cost of this noise does
+    /// not fit the query's share, or if the account refuses this cost.
     pub(crate) fn of_scale(&self, scale: f64, losses: &LossesAt<'_, MO>) -> Result<Dials> {
         let room = self.room(self.kind())?;
         let share = &room.parts;
@@ -313,7 +313,9 @@ fn of_share(error: Error, room: &Room) -> Error {
 fn too_small(error: Error) -> Error {
     match error {
         Error::Search(_) => Error::BudgetExceeded(
-            "the share of this query is too small for any amount of noise; nothing was run".into(),
+            "no scale of the noise fits the share of this query; nothing was run. The bounds are \
+             too wide, or the share is too small: state narrower bounds, or a larger budget"
+                .into(),
         ),
         other => other,
     }

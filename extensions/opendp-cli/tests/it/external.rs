@@ -11,7 +11,7 @@ use super::Desk;
 /// A program cannot be started while a process has the file of the program open for writing. So the
 /// copy is written by the program `cp`, and not by this process. If this process wrote the copy
 /// itself, another test could start a new process before the copy is complete. The new process
-/// would inherit the open file, and would keep this file open until the new process runs its own
+/// would inherit the open file of the copy. It would keep this file open until it runs its own
 /// program. Until then, the copy could not be started.
 fn copy(from: &Path, to: &Path) {
     assert!(Command::new("cp").arg(from).arg(to).status().unwrap().success(), "cp {to:?}");

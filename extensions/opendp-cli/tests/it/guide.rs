@@ -4,7 +4,8 @@ use std::path::Path;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// A block of code, with its language, its text, and the last line above it that is not empty.
+/// A block of code, with its language, its text, and the nearest line above the block that is not
+/// empty.
 struct Block<'a> {
     language: &'a str,
     text: String,

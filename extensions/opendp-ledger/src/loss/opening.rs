@@ -50,10 +50,10 @@ impl Loss {
     /// the releases. The rest of the budget is for Gaussian noise.
     ///
     /// A budget that composes tightly has filters for all kinds of releases. When such a budget
-    /// admits this loss, one filter replaces them ([`AdaptiveAccount::reserving`]). So the releases
-    /// need less noise than with filters for all kinds. The budget refuses the loss if any release
-    /// was charged before. Later releases are charged to the same filter. A budget that does not
-    /// compose tightly ignores the reserve.
+    /// admits this loss, one filter replaces all these filters ([`AdaptiveAccount::reserving`]). So
+    /// the releases need less noise than with filters for all kinds. The budget refuses the loss if
+    /// any release was charged before. Later releases are charged to the same filter. A budget that
+    /// does not compose tightly ignores the reserve.
     ///
     /// # Errors
     /// `Argument` when the budget is not an epsilon and a delta, or when its delta is 0.

@@ -13,10 +13,10 @@
 //! | a line that the mark counts is damaged or cut | a wrong seal: nothing is released |
 //! | the file cannot be written when it is created | no file: the creation removes it |
 //!
-//! If a process opens the ledger only for reading, it leaves out the lines after the mark, because
-//! it cannot make these lines durable. After a failed sync, the operating system can treat
-//! unwritten data as written, so a second sync is not enough. Only a writer can write these lines
-//! again, and then return their releases.
+//! A process that opens the ledger only for reading leaves out the lines after the mark, because it
+//! cannot make these lines durable. After a failed sync, the operating system can treat unwritten
+//! data as written, so a second sync is not enough. Only a writer can write these lines again, and
+//! then return their releases.
 
 mod disk;
 mod layout;
@@ -115,8 +115,8 @@ impl LogFile {
     }
     /// Return the view after it has read the new lines.
     ///
-    /// A writer gets the lock of the file first, and then the view. So while this thread holds the
-    /// view, it does not wait for the lock of the file.
+    /// A writer gets the lock of the file first, and then the view. This function must use the same
+    /// order. So it does not wait for the lock of the file while it holds the view.
     fn refreshed(&self) -> Result<MutexGuard<'_, View>> {
         let mut view = self.view();
         if view.look()? {

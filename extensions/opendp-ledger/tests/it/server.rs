@@ -279,8 +279,9 @@ fn a_failed_statement_of_one_thread_releases_nothing_to_the_others() {
         let request = Request::of_loss(id, Loss::epsilon("0.1").unwrap());
         ledger.release(name, &request, || Ok(1))
     };
-    // Hold the lock of the writers, so that the first thread waits for it with its own charge. The
-    // charges of the other two threads then wait for the next transaction.
+    // Hold the lock of the writers. Then the first thread waits for this lock, with a transaction
+    // that contains only its own charge. The charges of the other two threads wait for the next
+    // transaction.
     let mut blocker = connect();
     blocker.execute("SELECT pg_advisory_lock($1)", &[&0x6f70_656e_6470_4c65_i64]).unwrap();
     let soon = || std::thread::sleep(std::time::Duration::from_millis(300));

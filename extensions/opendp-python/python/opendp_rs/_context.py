@@ -336,8 +336,8 @@ class Query:
     def _left(self, other: Any) -> Any:
         """Return the object that `other` follows.
 
-        If `other` takes the rows as they were before the cast to `i64`, and no step follows this
-        cast, leave out the cast.
+        Leave out the cast to `i64` under two conditions: `other` takes the rows as they were before
+        this cast, and no step follows the cast.
         """
         context = self._context
         is_plain = getattr(other, "input_space", None) == context._space
@@ -348,9 +348,10 @@ class Query:
     ) -> dict[str, Any]:
         """Add the measure of the context to the arguments of a step that needs a measure.
 
-        If the budget has a delta, use the measure of the losses without delta, if the step takes
-        this measure. If the step accepts every measure, add nothing. The user gives the map of such
-        a step, so the user must also state the measure of this map.
+        If the budget has a delta, first try the measure of the losses without delta. Then try the
+        measure of the budget. Add the first of these measures that the step lists. If the step
+        accepts every measure, add nothing. The user gives the map of such a step, so the user must
+        also state the measure of this map.
         """
         given = any(kwargs.get(key) is not None for key in ("output_measure", "MO"))
         if args or given or not _registry.takes_space(name):

@@ -293,7 +293,7 @@ def _gather(
     result = {
         name: _argument(plan.parameters.get(name), value, first) for name, value in first.items()
     }
-    # If `TO` is not a type parameter of the constructor, it is the return type of a Python
+    # If `TO` is not a type parameter of the constructor, `TO` states the return type of a Python
     # function. The conversion of this function has used `TO`, so leave it out here.
     if not plan.has_output:
         result.pop("TO", None)

@@ -141,12 +141,12 @@ def binary_search_param(
 ) -> Any:
     """Find the parameter at the boundary where the check of a chain changes.
 
-    The check is ``make_chain(parameter).check(d_in, d_out)``. It holds at the found parameter, and
-    fails at the next parameter on one side. The search leaves out the parameters with which the
-    chain cannot be made, or with which its map raises an error.
+    The check is ``make_chain(parameter).check(d_in, d_out)``. The check is true at the found
+    parameter, and false at the next parameter on one side. The search leaves out the parameters
+    with which the chain cannot be made, or with which its map raises an error.
 
     It is an error if there are no neighbours at ``d_in``, if ``d_out`` is infinite, if the delta of
-    ``d_out`` is at least 1, or if the check holds at every parameter. In these cases, the search
+    ``d_out`` is at least 1, or if the check is true at every parameter. In these cases, the search
     could find a scale of 0, which means no noise.
     """
     refused: list[OpenDPError] = []

@@ -112,8 +112,8 @@ macro_rules! same {
                 // the loop into a copy and a second loop. The second loop would read all rows
                 // again.
                 let zero = black_box(0);
-                // The copy uses wide vector instructions, such as AVX2, if this processor has them.
-                // If the copy used only the instructions that every processor has, a noisy sum
+                // If this processor has wide vector instructions, such as AVX2, the copy uses these
+                // instructions. With only the instructions that every processor has, a noisy sum
                 // would take a third longer.
                 let copied = pulp::Arch::new().dispatch(
                     #[inline(always)]

@@ -157,8 +157,8 @@ impl Executor {
     pub fn run(&self, started: impl FnOnce(u16), stop: impl Future<Output = ()>) -> Result<()> {
         let host = listening(self.host, self.network)?;
         let folder = private_folder(self.folder.as_deref())?;
-        // Wait for the scheduler here, because Ballista itself would try to connect only once, or
-        // would try without end.
+        // Wait for the scheduler here. Ballista itself would either try to connect only once, or
+        // try forever.
         appeared(&self.scheduler, PATIENCE)?;
         let port = free_port(self.host)?;
         let work = folder.path().to_string_lossy().into_owned();

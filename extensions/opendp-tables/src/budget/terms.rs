@@ -14,11 +14,10 @@ use crate::metadata::Table;
 ///
 /// The type of the ids is a part of the description. For example, the cells `1` and `01` are two
 /// ids of type text, and one id of type integer. Suppose that some queries of a budget protect
-/// texts and other queries protect integers. Then the sum of all losses is no bound on the loss for
-/// an id of type text, and no bound on the loss for an id of type integer. One integer can be
-/// written as several texts. If the rows of one of these texts are added, the rows of the integer
-/// change. If the integer also has rows from other texts, the two tables are not neighbours for
-/// integer ids.
+/// texts and other queries protect integers. Then the sum of all losses bounds neither the loss for
+/// an id of type text nor the loss for an id of type integer. One integer can be written as several
+/// texts. If the rows of one of these texts are added, the rows of the integer change. If the
+/// integer also has rows from other texts, the two tables are not neighbours for integer ids.
 fn individuals(table: &Table) -> Json {
     let unit = table.unit.clone().unwrap_or_default();
     match (unit.id, table.rows) {

@@ -114,8 +114,8 @@ impl Groups {
         numbers
     }
     fn of_found(&self, columns: &[Column], public: &[u32]) -> Result<Vec<u32>> {
-        // `near` has the groups of earlier rows of the batch. Most rows are in one of these groups,
-        // so for most rows, the lock of `found` is not needed.
+        // `near` has the groups of earlier rows of the batch. Most rows are in one of these groups.
+        // For such a row, the lock of `found` is not needed.
         let mut near: HashMap<Vec<u8>, u32> = HashMap::new();
         let mut name = Vec::new();
         let number = |(row, public): (usize, &u32)| {

@@ -130,8 +130,8 @@ impl DataFusion {
     /// `each` at the same time.
     ///
     /// # Errors
-    /// The errors of `each` and of [`check_quotes`](DataFusion::check_quotes); [`undecoded`] when a
-    /// record cannot be decoded or a thread panics; [`failed`] when the statement fails for another
+    /// The errors of `each` and of [`check_quotes`](DataFusion::check_quotes). [`undecoded`] when a
+    /// record cannot be decoded or a thread panics. [`failed`] when the statement fails for another
     /// reason.
     pub(crate) fn scan(
         &self,
@@ -167,13 +167,14 @@ impl DataFusion {
     ///
     /// # Errors
     /// `FailedFunction` when the source or one of its files cannot be opened or lacks a described
-    /// column, when the type of a column cannot be read as the declared type, when Parquet files
-    /// have different types for a column, or when CSV files or batches have different columns. A
-    /// folder also gives this error if the engine would silently skip a file whose name does not
-    /// begin with `_` or `.`, or would read a file whose name begins with `_` or `.`. A pattern
-    /// also gives this error if the engine would read files of folders that the pattern matches. A
-    /// URL also gives this error if it has a query or a fragment. The errors show no cell of a
-    /// file, and no name of a column that the metadata do not describe.
+    /// column, when the type of a column cannot be read as the declared type, or when two columns
+    /// of a file have the same name. The same error is returned when Parquet files have different
+    /// types for a column, or when CSV files or batches have different columns. A folder also gives
+    /// this error if the engine would silently skip a file whose name does not begin with `_` or
+    /// `.`, or would read a file whose name begins with `_` or `.`. A pattern also gives this error
+    /// if the engine would read files of folders that the pattern matches. A URL also gives this
+    /// error if it has a query or a fragment. The errors show no cell of a file, and no name of a
+    /// column that the metadata do not describe.
     pub fn register(&self, name: &str, table: &Table, source: Source) -> Result<()> {
         let raw = format!("__raw {name}");
         let source = source.local().map_err(|reason| cannot_open(name, &reason))?;

@@ -2,8 +2,8 @@
 //!
 //! If a file cannot be opened, nothing is charged. So whether a file can be opened must not depend
 //! on a private record. For this reason, only the first record of each file is decoded. This record
-//! is the header. The engine is not used here, because it would also read the other lines to find
-//! their ends.
+//! is the header. The engine is not used here, because the engine would also read other lines to
+//! find the ends of these lines.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -79,7 +79,7 @@ pub(super) async fn header(
 /// Check the columns of the Parquet files at a place. Return the reason for an error in four cases:
 /// there are no files, a file lacks one of the columns `described`, two columns of a file have the
 /// same name, or the files have types for a column that the engine cannot read as one type. Without
-/// this check, the engine would read a missing column as nulls. It would read only one of two
+/// this check, the engine would read a missing column as nulls, and would read only one of two
 /// columns of the same name.
 ///
 /// # Errors

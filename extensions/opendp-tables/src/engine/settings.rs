@@ -15,8 +15,8 @@ use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::prelude::SessionContext;
 
-/// The rules of the planner that are left out. They pass conditions to the sources of rows, or
-/// replace parts of a plan by statistics or claims of the sources.
+/// The rules of the planner that are left out. These rules pass conditions to the sources of rows,
+/// or replace parts of a plan by statistics or claims of the sources.
 const LEFT_OUT: [&str; 4] =
     ["aggregate_statistics", "FilterPushdown", "FilterPushdown(Post)", "PushdownSort"];
 

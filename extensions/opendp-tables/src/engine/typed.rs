@@ -59,9 +59,10 @@ fn numbers_with_text(found: &DataType) -> Option<(i64, i64)> {
         _ => None,
     }
 }
-/// Return whether the cells of a column are lists or other nested values with times in a zone. Such
-/// a column is refused, because a single time near the end of the calendar would make the cast of
-/// the whole column to texts fail. If another nested value has a part that cannot be written as
+/// Return whether the cells of a column are lists or other nested values with times in a zone.
+/// Times in nanoseconds do not count. Such a column is refused, because a single time near the end
+/// of the calendar would make the cast of the whole column to texts fail. A time in nanoseconds is
+/// never near the end of the calendar. If another nested value has a part that cannot be written as
 /// text, the text of its cell contains an error in place of this part.
 fn is_nested_zone(found: &DataType) -> bool {
     value_type(found).is_nested()

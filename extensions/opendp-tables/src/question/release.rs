@@ -113,8 +113,8 @@ impl Question<'_> {
         Ok(())
     }
     /// If the private table states its number of rows, compare this number with the data. The
-    /// number is public, so the comparison reveals nothing. A join or a condition does not change
-    /// the stated number, because it is the number of rows of the whole table.
+    /// number is public, so the comparison reveals nothing. The stated number is the number of rows
+    /// of the whole table, so joins and conditions do not change it.
     fn check_rows(&self) -> Result<()> {
         let name = self.checked.plan.branches.first().map(|branch| &branch.table);
         let table = name.and_then(|name| self.session.metadata.tables.get_key_value(name));

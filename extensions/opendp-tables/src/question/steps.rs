@@ -22,12 +22,13 @@ use crate::mechanisms::Mechanisms;
 use crate::released::{Group, Noisy};
 
 impl Question<'_> {
-    /// Run the steps after the release on made-up numbers, before the charge. If they fail on small
-    /// numbers and on large numbers, they would probably fail on the released numbers, too.
+    /// Run the steps after the release on made-up numbers, before the charge. If the steps fail
+    /// both on small numbers and on large numbers, they would probably fail on the released
+    /// numbers, too.
     ///
-    /// A step such as a CAST of a key can need realistic values. So this function makes up neither
-    /// keys that are not public nor quantiles (MAX is a quantile, too). If a query has such a key
-    /// or a quantile, its steps are planned, but not run.
+    /// A step such as a CAST of a key can need realistic values. So this function does not make up
+    /// keys that are not public, and does not make up quantiles (MAX is a quantile, too). If a
+    /// query has such a key or a quantile, its steps are planned, but not run.
     ///
     /// # Errors
     /// `Argument` when the steps fail, or when their result cannot be printed.

@@ -1,5 +1,5 @@
 //! Clauses that the planner would leave out are errors. Without these errors, a question would get
-//! the answer to another query, and its loss would be charged.
+//! the answer to another query, and the loss of this answer would be charged.
 
 use super::*;
 

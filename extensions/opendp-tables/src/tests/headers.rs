@@ -150,8 +150,8 @@ fn a_file_of_a_folder_without_a_described_column_is_refused() {
         let error = open(place).unwrap_err();
         assert!(error.contains("one of its files has no column `age`"), "{error}");
         // A file may have its columns in another order, and may have a column that the metadata do
-        // not describe. The columns of one of the two files can be null, and the columns of the
-        // other file cannot.
+        // not describe. The schema of one file allows nulls in its columns, and the schema of the
+        // other file does not.
         let other = [&["more", "age"], pid].concat();
         write(&format!("{place}/{part}b.parquet"), &other, true);
         let answer = ask(&open(place).unwrap(), "SELECT COUNT(age) FROM people");

@@ -340,8 +340,8 @@ fn control_quantiles_with_noise_for_one_row_in_a_group_are_found() {
     let found = tried(QUERIES, SEED, SEEDS, of_one_row);
     assert!(found.is_some_and(|found| found.starts_with("loss")));
 }
-/// With different seeds, the runs keep different rows of an id, as if the choice depended on the
-/// rows of other ids.
+/// The runs have different seeds, so they keep different rows of an id. A choice that depends on
+/// the rows of other ids would have the same effect.
 #[test]
 fn control_a_choice_that_depends_on_others_is_found() {
     let seeds = ["0123456789abcdef", "0", "1"];

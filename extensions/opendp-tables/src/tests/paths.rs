@@ -46,7 +46,8 @@ fn relative(path: &Path) -> PathBuf {
         std::env::current_dir().unwrap().ancestors().skip(1).map(|_| "..").collect::<PathBuf>();
     up.join(path.strip_prefix("/").unwrap())
 }
-/// Each name, with other names that it would match if it were a pattern.
+/// Names of files. With each name, the list has other names, which would match if the first name
+/// were a pattern.
 const NAMES: [(&str, &[&str]); 6] = [
     ("a*b", &["ab", "axb"]),
     ("a?b", &["axb"]),

@@ -255,7 +255,7 @@ fn a_file_and_batches_of_the_same_rows_give_the_same_results() {
         same(&session, &engines, sql);
     }
 }
-/// Ids that are NaN are null. So they are not read as the id of the other rows of their file.
+/// An id that is NaN is null. So a NaN is not read as the id of other rows of its file.
 #[test]
 fn ids_are_the_same_in_a_file_and_in_batches() {
     for id in ["pid", "same_integer", "same_text", "flags_integer", "unsigned_integer"] {

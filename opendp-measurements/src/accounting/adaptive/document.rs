@@ -78,9 +78,9 @@ fn write_pot(pot: &Pot) -> Json {
     if let Some(order) = &pot.order {
         json["order"] = order.to_string().into();
     }
-    // Write each of the names "concentrated" and "planned" only if the filter has the property of
-    // this name. So the JSON of a filter with neither property has the form that older versions
-    // read and write.
+    // Write the name "concentrated" only if the filter is concentrated, and the name "planned" only
+    // if the filter is planned. So the JSON of a filter with neither property has the form that
+    // older versions read and write.
     for (name, set) in [("concentrated", pot.concentrated), ("planned", pot.planned)] {
         if set {
             json[name] = true.into();

@@ -148,9 +148,9 @@ impl Splits<'_> {
         losses.truncate(count);
         self.measure.compose(&losses)
     }
-    /// Return an upper bound on `d_in` times the largest loss per changed row, if losses can be
-    /// added. Return `None` if losses cannot be added, or if the bound is not finite or takes too
-    /// many steps.
+    /// Return an upper bound on `d_in` times the largest loss per changed row. Return `None` if
+    /// losses cannot be added, if the bound is not finite, or if its computation takes too many
+    /// steps.
     ///
     /// The numbers from 1 to `d_in` are divided into intervals `[low, high]`. An interval
     /// contributes the largest loss at `high`, divided by `low`. So the intervals raise the bound

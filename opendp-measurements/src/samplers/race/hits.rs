@@ -9,10 +9,10 @@ use opendp_core::random::{NoEntropy, RandomSource};
 /// Independent trials. Each trial is a hit with probability `p = 2^-b`.
 ///
 /// A digit is a uniform word of random bits. In a race, this word is the rarity of a first digit
-/// (see `Noise::digit`). A digit whose first `b` bits are 0 is a hit.
-/// [`hit`](Hits::hit) draws a digit that is a hit, and [`miss`](Hits::miss) draws a digit that is
-/// not a hit. To draw a list of digits, first draw the positions of the hits. Then draw only the
-/// digits that the caller needs. The result has the distribution of independent uniform digits.
+/// (see `Noise::digit`). A digit whose first `b` bits are 0 is a hit. [`hit`](Hits::hit) draws a
+/// hit, and [`miss`](Hits::miss) draws a digit that is not a hit. To draw a list of digits, first
+/// draw the positions of the hits. Then draw only the digits that the caller needs. The result has
+/// the distribution of independent uniform digits.
 pub(super) struct Hits {
     /// A lower and an upper bound on `1 / -ln(1 - p)`, where `p` is the probability of a hit.
     pace: (f64, f64),

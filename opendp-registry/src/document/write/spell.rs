@@ -5,8 +5,8 @@ use serde_json::{Map, Value as Json, json};
 
 /// The text of a file that lists the functions of OpenDP 0.16. Each line describes one function:
 /// its module, its name, and the names of its parameters. In some lines, a slash and a list follow.
-/// The list contains what the Python library accepts for this function: metrics of data sets, or
-/// measures.
+/// The list contains the metrics of data sets, or the measures, that the Python library accepts for
+/// this function.
 const FUNCTIONS: &str = include_str!("../opendp_0_16.txt");
 /// The version of OpenDP that the serialization states.
 const VERSION: &str = "0.16.0";

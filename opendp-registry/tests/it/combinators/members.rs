@@ -21,8 +21,8 @@ pub(super) struct Member {
 /// A lower bound on the true loss at distance 0. The function `delta` gives a lower bound on delta
 /// for each epsilon. For every order of at least 1, the number `divergence` is a lower bound on the
 /// divergence. Let `d` be the limit of `delta` for large epsilon. A loss of an approximate measure
-/// consists of a divergence and a delta. If the delta of such a loss is less than `d`, the number
-/// `divergence` is also a lower bound on the divergence of this loss.
+/// consists of a divergence and a delta. For such a loss with a delta below `d`, the number
+/// `divergence` is also a lower bound on the divergence.
 #[derive(Clone, Copy)]
 pub(super) struct Truth {
     delta: fn(f64) -> f64,

@@ -15,12 +15,13 @@
 //! `|T(S) - T(S')| <= s`.
 //!
 //! *Proof.* Let `S' <= S`. `T` is monotone, so `T(S') <= T(S)`. If `S' < 0 <= S`, then `T` moves
-//! each number toward zero or does not change it, so their distance does not increase. Now let
-//! `0 <= S'` and `a = T(S)`. Let `h` be the spacing of the grid below `a`. Then `a` is a multiple
-//! of `h`. `h` and `g` are powers of two, and `h <= g` because `a <= R`. So `h` divides `g`, and
-//! also `s`. If `a <= s`, then `T(S') >= 0 >= a - s`. Otherwise `a - s` is a multiple of `h`
-//! between zero and `a`, so it is on the grid. Also `a - s <= S - s <= S'`. `T` is monotone, so
-//! `a - s <= T(S')`. In both cases, `T(S) - T(S') <= s`. Negative numbers follow by symmetry.
+//! each of the two numbers toward zero, or does not change the number. So the distance between the
+//! two numbers does not increase. Now let `0 <= S'` and `a = T(S)`. Let `h` be the spacing of the
+//! grid below `a`. Then `a` is a multiple of `h`. `h` and `g` are powers of two, and `h <= g`
+//! because `a <= R`. So `h` divides `g`, and also `s`. If `a <= s`, then `T(S') >= 0 >= a - s`.
+//! Otherwise `a - s` is a multiple of `h` between zero and `a`, so it is on the grid. Also
+//! `a - s <= S - s <= S'`. `T` is monotone, so `a - s <= T(S')`. In both cases,
+//! `T(S) - T(S') <= s`. Negative numbers follow by symmetry.
 //!
 //! **Beyond `R`.** Zone `i` contains the numbers `S` with `2^(i-1) R < S <= 2^i R`. The spacing in
 //! zone `i` is `2^i * g`. This spacing does not divide `s` in general, so the proof of the lemma

@@ -317,8 +317,8 @@ where
             };
             self.ask_about(about, sums, Moments::goal(goal, size))
         };
-        // The middle of the bounds is rounded, so the bounds of the distances are wider than the
-        // bounds of the column on one side. So clamp the cells first.
+        // The middle of the bounds is rounded. So on one side, the bounds of the distances also
+        // allow cells beyond the bounds of the column. So clamp the cells first.
         let (lower, upper) = moments.column_bounds;
         let distance = move |cell: f64| cell.clamp(lower, upper) - centre;
         let shifted = Arc::new(distance);

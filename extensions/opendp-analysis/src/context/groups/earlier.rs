@@ -143,8 +143,9 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
     /// ```
     ///
     /// # Errors
-    /// `Argument` when the answer has no counts; when its context, the columns of its groups or the
-    /// columns of its filters are not those of this question; when the question lists keys itself.
+    /// `Argument` in three cases. First, the answer has no counts. Second, the context, the columns
+    /// of the groups or the columns of the filters differ between the answer and this question.
+    /// Third, the question lists keys itself.
     pub fn counted(mut self, answer: &GroupAnswer) -> Result<Self> {
         self.keys.check_open("counted", self.rehearsed)?;
         let reason = "the answer has no counts: add `.count()` to its question";
@@ -199,9 +200,9 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
         };
         Err(Error::argument(name, reason))
     }
-    /// Check that a search can find the keys of the question: the question lists no keys and has no
-    /// group of other rows. If `later` is true, the keys will be found later. Then
-    /// [`to_be_found`](Groups::to_be_found) has set an empty list of keys, and this list is
+    /// Check that a search can find the keys of the question. The question must list no keys, and
+    /// must have no group of other rows. If `later` is true, the keys will be found later. In this
+    /// case, [`to_be_found`](Groups::to_be_found) has set an empty list of keys, and this list is
     /// allowed. `name` is the method that searches.
     pub(super) fn check_finds(&self, name: &str, later: bool) -> Result<()> {
         let listed = !self.keys.is_open() || self.found.is_some();

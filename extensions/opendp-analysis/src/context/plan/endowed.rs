@@ -89,8 +89,10 @@ impl Endowed {
         self
     }
     /// The plan tries several parts of delta for thresholds, from 15 sixteenths down to 1
-    /// sixteenth. Return a copy of the plan's budget for each of these parts. A plan that must use
-    /// the open filters of the account cannot choose this part, so return only one copy.
+    /// sixteenth. Return a copy of the plan's budget for each of these parts. If the plan must use
+    /// the open filters of the account, it cannot choose the part of delta for thresholds. Then
+    /// return only one copy. Also return only one copy if no question has a threshold, or if the
+    /// budget has no delta.
     pub(super) fn divisions(&self) -> Vec<Endowed> {
         match &self.open {
             Some((_, delta, _)) if 0 < self.thresholds && !delta.is_zero() => {
@@ -155,7 +157,7 @@ impl Endowed {
             let delta_of_each = self.of_each(delta)?;
             // If no question has a weight, the scales do not depend on the room. Then all ways with
             // the same mode and the same delta give the same scales, so keep only the first of
-            // them.
+            // these ways.
             let same = |other: &Best| {
                 !weighted && (other.mode, &other.delta_of_each) == (mode, &delta_of_each)
             };

@@ -4,8 +4,8 @@
 //! first limit is for the sum of pure losses. The second limit is for the sum of the `mu^2` of
 //! Gaussian noise. The `mu` of Gaussian noise is the largest change of the released numbers in the
 //! L2 norm, divided by the scale of the noise. A release is `mu`-GDP (Gaussian differentially
-//! private) under one condition: two neighbours are at least as hard to distinguish by this release
-//! as by a number with Gaussian noise of this `mu`.
+//! private) if the following is true for all neighbours: two neighbours are at least as hard to
+//! distinguish by this release as by a number with Gaussian noise of this `mu`.
 //!
 //! All numbers here are approximate. The account checks the exact losses when it admits releases.
 

@@ -29,9 +29,11 @@ type Tightened = (Vec<Setting>, Vec<SharePair>);
 impl<MO: Accounted> Plan<'_, MO> {
     /// Divide all noise scales by one factor, so that the composition of the pairs of all releases
     /// uses the whole budget. Each pair consists of two distributions, and dominates its release.
-    /// Return the new noise and the pairs. Return `None` if the plan does not take the whole
-    /// budget, if a question has a wanted accuracy or a threshold, if there are more than
-    /// `MOST_PAIRS` different pairs, or if the errors do not become smaller.
+    /// Return the new noise and the pairs. Return `None` if the budget is not an epsilon and a
+    /// delta, if the plan does not take the whole budget, if a question has a wanted accuracy or a
+    /// threshold, or if there are more than `MOST_PAIRS` different pairs. Also return `None` if the
+    /// errors do not become smaller by at least the fraction `GAIN`, or if the new pairs do not fit
+    /// the budget.
     ///
     /// The releases of a plan are fixed before the first answer, so their pairs compose. The plan
     /// takes the whole budget, so there is no earlier release on which the plan could depend.
@@ -72,8 +74,9 @@ impl<MO: Accounted> Plan<'_, MO> {
         Ok(self.error(other)? < self.error(now)? * (1.0 - GAIN))
     }
     /// Divide the noise scales of `settings` by one factor. Return the new noise and its shares.
-    /// Return `None` if the new noise does not have smaller errors than `now`, or if its shares do
-    /// not fit the budget. Also return `None` if [`divided`](Self::divided) returns `None`.
+    /// Return `None` if the errors are not smaller than the errors of `now` by at least the
+    /// fraction `GAIN`, or if the shares do not fit the budget. Also return `None` if
+    /// [`divided`](Self::divided) returns `None`.
     fn better(
         &self,
         now: &[Setting],

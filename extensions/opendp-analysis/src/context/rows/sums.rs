@@ -33,10 +33,10 @@ pub trait Summed: Atom {
         false
     }
 }
-/// Return whether all numbers within the bounds are at least 0, or all are at most 0. If `true`,
-/// adding rows never decreases their sum, or adding rows never increases their sum. The reason is
-/// that `make_sum` rounds no row to a number of the opposite sign, and that the last rounding of
-/// the sum is monotone.
+/// Return whether all numbers within the bounds are at least 0, or all these numbers are at most 0.
+/// In the first case, adding rows never decreases their sum. In the second case, adding rows never
+/// increases their sum. The reason is that `make_sum` rounds no row to a number of the opposite
+/// sign, and that the last rounding of the sum is monotone.
 fn has_one_sign<T: Atom + Number>(bounds: &Bounds<T>) -> bool {
     T::zero() <= bounds.lower() || bounds.upper() <= T::zero()
 }

@@ -62,7 +62,7 @@ fn are_numbers(cells: &dyn Any) -> bool {
     number_types!(known)
 }
 /// Convert cells to floats, if their type is in the list above. Return `None` for cells of another
-/// type. This function is not generic, so that it is compiled only once.
+/// type. This function is compiled only once, because it is not generic.
 fn numbers_of(cells: &dyn Any) -> Option<Vec<f64>> {
     macro_rules! convert {
         ($($number:ty)*) => {

@@ -85,8 +85,9 @@ fn intervals_of_sums_of_unsigned_answers_include_the_errors_at_the_end_of_the_ty
         inside += usize::from(low <= 0.0 && 0.0 <= high);
     }
     // At least 19 of 20 intervals are expected to contain 0. The probability that fewer than 8
-    // intervals contain 0 is below 1e-12. The total of the 100 sums is about 500. If the interval
-    // of the total did not include the error of replacing negative sums by 0, the bound on the
-    // error of the total would be about 280. Then almost no interval would contain 0.
+    // intervals contain 0 is below 1e-12. The total of the 100 sums is about 500. A noisy sum below
+    // 0 is replaced by 0. If the interval of the total did not include the error of this
+    // replacement, the bound on the error of the total would be about 280. Then almost no interval
+    // would contain 0.
     assert!(8 <= inside, "{inside}");
 }

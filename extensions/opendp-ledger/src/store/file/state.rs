@@ -24,8 +24,8 @@ pub(super) struct Budget {
     /// For each id, the index in `places` of the entry with this id.
     pub(super) ids: HashMap<String, usize>,
 }
-/// The position of a line that was read before, and the seals for a check of this line. Each later
-/// read of the line makes this check.
+/// The position of a line that was read before, with the seal before the line and the seal of the
+/// line. Each later read of the line checks the line with both seals.
 #[derive(Clone)]
 pub(super) struct Place {
     pub(super) start: u64,

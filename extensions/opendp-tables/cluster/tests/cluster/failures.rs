@@ -51,8 +51,8 @@ fn meanwhile(
         act(nodes, executor);
         let bound = Duration::from_secs(300);
         receiver.recv_timeout(bound).unwrap_or_else(|_| {
-            // After a panic here, this process would wait for the thread of the query, which did
-            // not end. So abort the process.
+            // The thread of the query did not end. After a panic here, this process would wait for
+            // this thread. So abort the process.
             eprintln!("the query never ended");
             std::process::abort()
         })
