@@ -114,6 +114,13 @@ impl Claims {
             None => vec![own()],
         }
     }
+    fn erased(&self) -> Arc<Self> {
+        Claims::of(self.measure.real(), self.map.erased(), self.accuracy.clone())
+    }
+    /// Return the claims without an accuracy.
+    fn bare(&self) -> Arc<Self> {
+        Claims::of(self.measure.clone(), self.map.clone(), None)
+    }
     pub(crate) fn with_map(&self, map: UntypedMap) -> Arc<Self> {
         Claims::of(self.measure.clone(), map, self.accuracy.clone())
     }
@@ -300,10 +307,13 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
         &self,
         next: impl FnOnce() -> Result<Function<TO, P>>,
     ) -> Result<Measurement<DI, MI, MO, P>> {
-        let function = self.function.then(&next()?);
-        let mut claims = self.claims.clone();
-        Claims::set_accuracy(&mut claims, None);
-        Ok(Measurement { input: self.input.clone(), function, claims, types: PhantomData })
+        match next() {
+            Ok(next) => {
+                let (function, input) = (self.function.then(&next), self.input.clone());
+                Ok(Measurement { input, function, claims: self.claims.bare(), types: PhantomData })
+            }
+            Err(error) => Err(error),
+        }
     }
 }
 
@@ -327,7 +337,7 @@ pub(crate) struct Parts {
 }
 impl Parts {
     pub(crate) fn erased(self) -> AnyMeasurement {
-        let claims = self.claims.with_map(self.claims.map.erased());
+        let claims = self.claims.erased();
         Measurement {
             input: self.input.erased(),
             function: Function::erased(self.stage),

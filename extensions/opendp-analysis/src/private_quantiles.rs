@@ -8,9 +8,10 @@ use opendp_core::{
     Atom, DatasetMetric, Error, Function, MaxDivergence, Measurement, MetricOn, PrivacyMap, Result,
     Space, TheMeasure, ZeroConcentratedDivergence, register,
 };
-use opendp_measurements::{Scale, SelectionMeasure, make_noisy_max};
+use opendp_measurements::{AnySelectionMeasure, Scale, Selects, make_noisy_max};
+use opendp_transformations::counts_in_cells;
 
-use crate::private_quantile::{Choose, Rows, no_candidate, scores, sorted};
+use crate::private_quantile::{Choose, Rows, scores, sorted};
 use chooser::Chooser;
 
 /// The position of a quantile between two points is rounded to a multiple of `1 / UNIT`.
@@ -145,49 +146,37 @@ pub fn make_private_quantiles<T, M, MO>(
 where
     T: Atom + Number,
     M: DatasetMetric + MetricOn<Rows<T>>,
-    MO: SelectionMeasure,
+    MO: Selects,
 {
     let steps = steps(candidates.len());
-    match choices(&alphas, steps, scale, &output_measure, input.metric()) {
-        Ok((choose, map)) => match releasing(input.domain(), candidates, choose) {
-            Ok(function) => Ok(Measurement::new(input, output_measure.0, function, map)),
-            Err(error) => Err(error),
-        },
-        Err(error) => Err(error),
-    }
+    let (choose, map) = choices(&alphas, steps, scale, &output_measure, input.metric())?;
+    let function = releasing(input.domain(), candidates, &choose)?;
+    Ok(Measurement::new(input, output_measure.0, function, map))
 }
 
 register! {
     "private_quantiles.rs":
         make_private_quantiles(input, output_measure, candidates, alphas, scale)
         for T in numbers, M in dataset_metrics,
-            MO in [MaxDivergence, ZeroConcentratedDivergence];
+            MO in [MaxDivergence, ZeroConcentratedDivergence] as AnySelectionMeasure;
 }
 
-/// A function that chooses one candidate for each quantile. The input is the number of rows that
-/// each candidate represents, in units of half a row. The output is the indices of the chosen
-/// candidates. This function does not depend on the type of the rows.
-type Choosing = Box<dyn Fn(&[u64]) -> Result<Vec<usize>> + Send + Sync>;
+/// A function that chooses one candidate for each quantile. The input is the number of rows in each
+/// [cell](counts_in_cells) of the candidates. The output is the indices of the chosen candidates.
+type Choosing = Function<Vec<u64>, Vec<usize>>;
 fn releasing<T: Atom + Number>(
     rows: &Rows<T>,
     candidates: Vec<T>,
-    choose: Choosing,
+    choose: &Choosing,
 ) -> Result<Function<Vec<T>, Vec<T>>> {
     let candidates = sorted(candidates)?;
     let increases = |place: usize| candidates[place] < candidates[place + 1];
     check(rows.element().nan(), candidates.len(), &increases)?;
-    Ok(Function::map(move |rows: &Vec<T>| {
-        let chosen = choose(&halves_of(&candidates, rows))?;
-        let mut released = Vec::with_capacity(chosen.len());
-        for place in chosen {
-            let Some(candidate) = candidates.get(place) else { return Err(no_candidate()) };
-            released.push(*candidate);
-        }
-        Ok(released)
-    }))
+    let counts = counts_in_cells(candidates.clone());
+    Ok(counts.then(choose).then(&Function::rows_at(candidates)))
 }
 /// Return the function that chooses the candidates, and its map.
-fn choices<M: DatasetMetric, MO: SelectionMeasure>(
+fn choices<M: DatasetMetric, MO: Selects>(
     alphas: &[f64],
     steps: usize,
     scale: Scale,
@@ -203,7 +192,7 @@ fn choices<M: DatasetMetric, MO: SelectionMeasure>(
     let (exact, same) = (levels.clone(), metric.clone());
     let map = PrivacyMap::new(move |d_in: &u32| loss_of(&levels, metric.to_symmetric(*d_in)?))
         .with_exact(move |d_in| exact.exact_map(&distance(same.to_symmetric(*d_in)?)));
-    Ok((Box::new(move |halves| chooser.choose(halves)), map))
+    Ok((Function::map(move |cells: &Vec<u64>| chooser.choose(&halves_of(cells))), map))
 }
 fn loss_of(levels: &AnyMeasurement, d_in: u32) -> Result<f64> {
     levels.map(&distance(d_in))?.downcast_ref().copied()
@@ -265,19 +254,20 @@ fn part(alpha: f64, (low, high): (f64, f64)) -> u64 {
     let part = ((alpha - low) / (high - low) * UNIT as f64).round();
     (part.max(0.0) as u64).min(UNIT)
 }
-/// Count the rows that each candidate represents, in units of half a row.
-fn halves_of<T: Number>(candidates: &[T], rows: &[T]) -> Vec<u64> {
-    let last = candidates.len() - 1;
-    let mut halves = vec![0_u64; last + 1];
-    for row in rows {
-        let place = candidates.partition_point(|candidate| candidate < row);
-        match candidates.get(place) {
-            Some(candidate) if row < candidate && 0 < place => {
-                halves[place - 1] += 1;
-                halves[place] += 1;
-            }
-            _ => halves[place.min(last)] += 2,
-        }
+/// Compute the number of rows that each candidate represents, in units of half a row. The input is
+/// the number of rows in each [cell](counts_in_cells) of the candidates.
+fn halves_of(cells: &[u64]) -> Vec<u64> {
+    let mut halves: Vec<u64> = Vec::with_capacity(cells.len() / 2);
+    for cell in cells.windows(3).step_by(2) {
+        // The rows below the candidate, the rows that are equal to it, and the rows above it.
+        halves.push(cell[0].saturating_add(cell[1].saturating_mul(2)).saturating_add(cell[2]));
+    }
+    // Rows below all candidates, or above all candidates, have no other candidate.
+    if let (Some(first), Some(below)) = (halves.first_mut(), cells.first()) {
+        *first = first.saturating_add(*below);
+    }
+    if let (Some(last), Some(above)) = (halves.last_mut(), cells.last()) {
+        *last = last.saturating_add(*above);
     }
     halves
 }
@@ -300,12 +290,15 @@ fn check(nan: bool, candidates: usize, increases: &dyn Fn(usize) -> bool) -> Res
 /// Compute the position of each point, in units of `1 / (2 steps)` of a row. The input is the
 /// number of rows that each candidate represents, in units of half a row.
 fn positions(halves: &[u64], steps: usize) -> Vec<u64> {
-    let mut below = 0;
+    let mut below = 0_u64;
     let mut positions = Vec::with_capacity(halves.len() * (steps + 1));
     let unit = steps as u64;
     for own in halves {
-        positions.extend((0..=unit).map(|step| unit * below + step * own));
-        below += own;
+        for step in 0..=unit {
+            let own = step.saturating_mul(*own);
+            positions.push(unit.saturating_mul(below).saturating_add(own));
+        }
+        below = below.saturating_add(*own);
     }
     positions
 }

@@ -3,8 +3,8 @@
 use std::{any::Any, marker::PhantomData, sync::Arc};
 
 use super::stage::Stage;
-use crate::erased::{AnyValue, mixed_up};
-use crate::{Carrier, Result};
+use crate::erased::{AnyRef, AnyValue, mixed_up};
+use crate::{Carrier, Chunk, Error, Result};
 
 /// A function that needs its whole input at once. Its input and its output are erased values.
 pub(crate) trait MapStage: Any + Send + Sync {
@@ -12,8 +12,40 @@ pub(crate) trait MapStage: Any + Send + Sync {
     /// move the value out of `input`.
     fn call(&self, input: &mut AnyValue) -> Result<AnyValue>;
     /// Call the function with a value that the caller still uses.
-    fn call_on(&self, input: &AnyValue) -> Result<AnyValue> {
-        self.call(&mut input.clone())
+    fn call_on(&self, input: AnyRef<'_>) -> Result<AnyValue> {
+        self.call(&mut input.to_value())
+    }
+}
+
+/// Two stages that do not run in one pass: the second stage runs on the whole output of the first.
+pub(crate) struct InOrder(pub(super) Stage, pub(super) Stage);
+impl MapStage for InOrder {
+    fn call(&self, input: &mut AnyValue) -> Result<AnyValue> {
+        self.1.call(self.0.call(input.take())?)
+    }
+    fn call_on(&self, input: AnyRef<'_>) -> Result<AnyValue> {
+        self.1.call(self.0.run(input)?)
+    }
+}
+
+/// A function that takes indices, and returns the rows of a value at these indices.
+pub(super) struct RowsAt(pub(super) AnyValue);
+impl MapStage for RowsAt {
+    fn call(&self, input: &mut AnyValue) -> Result<AnyValue> {
+        self.call_on(AnyRef::of(input))
+    }
+    fn call_on(&self, input: AnyRef<'_>) -> Result<AnyValue> {
+        let (rows, places) = (self.0.chunk(), input.downcast_ref::<Vec<usize>>()?);
+        let mut found = AnyValue::buffer();
+        // If there are no indices, the result still has the type of the rows.
+        found.append_rows(rows.narrow(0..0));
+        for place in places {
+            if rows.rows() <= *place {
+                return Err(Error::FailedFunction("no row has this index".into()));
+            }
+            found.append_rows(rows.narrow(*place..place + 1));
+        }
+        Ok(found)
     }
 }
 
@@ -62,9 +94,9 @@ where
     F: Fn(&I) -> Result<O> + Send + Sync + 'static,
 {
     fn call(&self, input: &mut AnyValue) -> Result<AnyValue> {
-        self.call_on(input)
+        self.call_on(AnyRef::of(input))
     }
-    fn call_on(&self, input: &AnyValue) -> Result<AnyValue> {
+    fn call_on(&self, input: AnyRef<'_>) -> Result<AnyValue> {
         AnyValue::of_result((self.0)(input.downcast_ref()?))
     }
 }
