@@ -117,9 +117,11 @@ impl Claims {
     fn erased(&self) -> Arc<Self> {
         Claims::of(self.measure.real(), self.map.erased(), self.accuracy.clone())
     }
-    /// Return the claims without an accuracy.
-    fn bare(&self) -> Arc<Self> {
-        Claims::of(self.measure.clone(), self.map.clone(), None)
+    /// Return the parts of a measurement with these claims, without an accuracy, whose stage `next`
+    /// runs after `stage`.
+    fn then(&self, input: &UntypedSpace, stage: &Stage, next: &Stage) -> Parts {
+        let claims = Claims::of(self.measure.clone(), self.map.clone(), None);
+        Parts { input: input.clone(), stage: stage.then(next), claims }
     }
     pub(crate) fn with_map(&self, map: UntypedMap) -> Arc<Self> {
         Claims::of(self.measure.clone(), map, self.accuracy.clone())
@@ -309,8 +311,14 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     ) -> Result<Measurement<DI, MI, MO, P>> {
         match next() {
             Ok(next) => {
-                let (function, input) = (self.function.then(&next), self.input.clone());
-                Ok(Measurement { input, function, claims: self.claims.bare(), types: PhantomData })
+                let (input, stage) = (&self.input.untyped, &self.function.stage);
+                let Parts { input, stage, claims } = self.claims.then(input, stage, &next.stage);
+                Ok(Measurement {
+                    input: Space { untyped: input, types: PhantomData },
+                    function: Function { stage, run: Stage::eval },
+                    claims,
+                    types: PhantomData,
+                })
             }
             Err(error) => Err(error),
         }

@@ -240,10 +240,10 @@ impl<DI: Domain, MI: Metric, DX: Domain, MX: Metric, DO: Domain, MO: Metric>
         let chain = UntypedMap::before::<MI::Distance, MX::Distance, MO::Distance>;
         match first.untyped().before(&self.untyped(), chain) {
             Ok(Parts { input, output, stage, map }) => Ok(Transformation {
-                input: input.typed(),
-                output: output.typed(),
-                function: Function::of(stage),
-                map: map.stability(),
+                input: Space { untyped: input, types: PhantomData },
+                output: Space { untyped: output, types: PhantomData },
+                function: Function { stage, run: Stage::eval },
+                map: StabilityMap { untyped: map, types: PhantomData },
             }),
             Err(error) => Err(error),
         }
@@ -260,8 +260,8 @@ impl<DI: Domain, MI: Metric, DX: Domain, MX: Metric, MO: Measure, TO: Carrier>
         let chain = UntypedMap::before_loss::<MI::Distance, MX::Distance, MO::Distance>;
         match first.untyped().before_release(&self.input.untyped, stage, claims, chain) {
             Ok(Release { input, stage, claims }) => Ok(Measurement {
-                input: input.typed(),
-                function: Function::of(stage),
+                input: Space { untyped: input, types: PhantomData },
+                function: Function { stage, run: Stage::eval },
                 claims,
                 types: PhantomData,
             }),

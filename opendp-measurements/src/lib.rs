@@ -144,6 +144,8 @@ pub use accuracy::scale_accuracy::{
     discrete_laplacian_scale_to_accuracy, gaussian_scale_to_accuracy, laplacian_scale_to_accuracy,
 };
 // Mechanisms that choose candidates with good scores.
+#[doc(hidden)]
+pub use collected::Collected;
 pub use samplers::Optimize;
 #[doc(hidden)]
 pub use selection::{AnySelectionMeasure, Choose, LossOfChoices, Selects};

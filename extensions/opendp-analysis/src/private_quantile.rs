@@ -138,15 +138,14 @@ fn candidate_of<T: Atom>(candidates: Vec<T>) -> Function<usize, T> {
         None => Err(no_candidate()),
     })
 }
-/// Check that no candidate is NaN, and sort the candidates. Equal candidates are rejected later, by
-/// [`make_quantile_rank_scores`].
+/// Sort candidates, and check that none of them is NaN. A sorted list has NaN at its end. Equal
+/// candidates are rejected later, by [`make_quantile_rank_scores`].
 pub(crate) fn sorted<T: Number>(candidates: Vec<T>) -> Result<Vec<T>> {
-    for candidate in &candidates {
-        if candidate.is_nan() {
-            return Err(found_nan());
-        }
+    let sorted = order::sorted(&candidates);
+    match sorted.last() {
+        Some(last) if last.is_nan() => Err(found_nan()),
+        _ => Ok(sorted),
     }
-    Ok(order::sorted(&candidates))
 }
 #[cold]
 fn found_nan() -> Error {

@@ -148,9 +148,11 @@ where
     M: DatasetMetric + MetricOn<Rows<T>>,
     MO: Selects,
 {
-    let steps = steps(candidates.len());
-    let (choose, map) = choices(&alphas, steps, scale, &output_measure, input.metric())?;
-    let function = releasing(input.domain(), candidates, &choose)?;
+    let (count, nan) = (candidates.len(), input.domain().element().nan());
+    let (choose, map) = choices(alphas, count, scale, output_measure.clone(), input.metric())?;
+    let candidates = increasing(sorted(candidates)?, nan)?;
+    let counts = counts_in_cells(candidates.clone());
+    let function = counts.then(&choose).then(&Function::rows_at(candidates));
     Ok(Measurement::new(input, output_measure.0, function, map))
 }
 
@@ -164,30 +166,19 @@ register! {
 /// A function that chooses one candidate for each quantile. The input is the number of rows in each
 /// [cell](counts_in_cells) of the candidates. The output is the indices of the chosen candidates.
 type Choosing = Function<Vec<u64>, Vec<usize>>;
-fn releasing<T: Atom + Number>(
-    rows: &Rows<T>,
-    candidates: Vec<T>,
-    choose: &Choosing,
-) -> Result<Function<Vec<T>, Vec<T>>> {
-    let candidates = sorted(candidates)?;
-    let increases = |place: usize| candidates[place] < candidates[place + 1];
-    check(rows.element().nan(), candidates.len(), &increases)?;
-    let counts = counts_in_cells(candidates.clone());
-    Ok(counts.then(choose).then(&Function::rows_at(candidates)))
-}
 /// Return the function that chooses the candidates, and its map.
 fn choices<M: DatasetMetric, MO: Selects>(
-    alphas: &[f64],
-    steps: usize,
+    alphas: Vec<f64>,
+    candidates: usize,
     scale: Scale,
-    measure: &TheMeasure<MO>,
+    measure: TheMeasure<MO>,
     metric: &M,
 ) -> Result<(Choosing, PrivacyMap<M, MO>)> {
     let make = |scale| {
         let choice: Choose<MO> = make_noisy_max(scores()?, measure.clone(), scale, true)?;
         Ok((choice.function().clone(), choice.erase()))
     };
-    let chooser = Chooser::new(alphas, steps, scale, &make)?;
+    let chooser = Chooser::new(&alphas, steps(candidates), scale, &make)?;
     let (levels, metric) = (chooser.levels.clone(), metric.clone());
     let (exact, same) = (levels.clone(), metric.clone());
     let map = PrivacyMap::new(move |d_in: &u32| loss_of(&levels, metric.to_symmetric(*d_in)?))
@@ -275,8 +266,16 @@ fn halves_of(cells: &[u64]) -> Vec<u64> {
 fn steps(candidates: usize) -> usize {
     (POINTS / candidates.max(1)).clamp(2, MOST_STEPS)
 }
-/// Check that records are not NaN, and that there are candidates without repetitions. The function
-/// `increases` compares a sorted candidate with the next one.
+/// Check that records are not NaN, and that there are candidates without repetitions. The
+/// candidates are sorted.
+fn increasing<T: Number>(candidates: Vec<T>, nan: bool) -> Result<Vec<T>> {
+    let increases = |place: usize| candidates[place] < candidates[place + 1];
+    match check(nan, candidates.len(), &increases) {
+        Ok(()) => Ok(candidates),
+        Err(error) => Err(error),
+    }
+}
+/// The function `increases` compares a sorted candidate with the next one.
 fn check(nan: bool, candidates: usize, increases: &dyn Fn(usize) -> bool) -> Result<()> {
     let reason = if nan {
         "input: NaN has no order, so it has no quantiles: replace NaN first"
@@ -303,7 +302,7 @@ fn positions(halves: &[u64], steps: usize) -> Vec<u64> {
     positions
 }
 /// Check that the levels of quantiles are from 0 to 1, and in increasing order.
-fn increasing(alphas: &[f64]) -> Result<()> {
+fn ordered(alphas: &[f64]) -> Result<()> {
     let within = alphas.iter().all(|alpha| (0.0..=1.0).contains(alpha));
     if within && alphas.windows(2).all(|pair| pair[0] < pair[1]) {
         return Ok(());

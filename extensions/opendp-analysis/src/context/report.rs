@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 
 use opendp_core::arith::Exact;
 use opendp_core::{Codec, Result};
+use opendp_measurements::Collected;
 use opendp_measurements::accounting::SharePair;
 use serde_json::{Value as Json, json};
 
@@ -209,7 +210,7 @@ fn releases(names: &[&str], entries: &[Entry]) -> Json {
             "left": named(names, &entry.left, Exact::to_f64_down),
         })
     };
-    entries.iter().map(entry).collect()
+    Json::Array(entries.iter().map(entry).collected())
 }
 /// Write a number for display. Use at most 5 decimals for a magnitude below 1, at most 4 for a
 /// magnitude below 10, and at most 2 for a larger magnitude. Use an exponent if the magnitude is

@@ -70,7 +70,7 @@ impl<T: Atom> Parts<T> {
         let count = Some(values.len() + usize::from(edges));
         let place = move |row: &T| {
             row.partial_cmp(row)?;
-            let found = values.partition_point(|value| value < row);
+            let found = order::below(&values, row);
             let equal = values.get(found) == Some(row);
             match edges {
                 true => Some(found + usize::from(equal)),
