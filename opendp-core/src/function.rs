@@ -15,7 +15,7 @@ use std::sync::Arc;
 use fold::load;
 pub use fold::{Fold, Partial};
 use label::Types;
-use map::{MapLeaf, RowsAt};
+use map::{MapLeaf, RowAt, RowsAt, row};
 pub use rows::Rows;
 use rows::{Body, RowsLeaf, begin, erased};
 pub(crate) use stage::Stage;
@@ -23,7 +23,7 @@ use stage::{fold_last, fold_stage, in_order_only, no_fold};
 pub use threads::with_threads;
 
 use crate::erased::{AnyChunk, AnyRef, AnyValue, shared};
-use crate::{Carrier, Result};
+use crate::{Atom, Carrier, Result};
 
 /// A function from `I` to `O`, stored as one stage. This stage can consist of several fused stages.
 ///
@@ -265,6 +265,20 @@ impl<T: Carrier> Function<Vec<usize>, T> {
     /// ```
     pub fn rows_at(rows: T) -> Self {
         Function::of(Stage::Map(Arc::new(RowsAt(AnyValue::new(rows)))))
+    }
+}
+impl<T: Atom> Function<usize, T> {
+    /// Make a function that returns the row with the given index. An index without a row is an
+    /// error.
+    ///
+    /// ```
+    /// # use opendp_core::Function;
+    /// assert_eq!(Function::row_at(vec![20, 30]).eval(&1)?, 30);
+    /// # Ok::<(), opendp_core::Error>(())
+    /// ```
+    pub fn row_at(rows: Vec<T>) -> Self {
+        let rows = AnyValue::new(rows);
+        Function::of(Stage::Map(Arc::new(RowAt { rows, row: row::<T> })))
     }
 }
 impl Function<AnyValue, AnyValue> {

@@ -126,7 +126,7 @@ pub use noise::{
 // Mechanisms that add noise to the numbers of a map. Keys whose noisy numbers are below a threshold
 // are not released.
 #[doc(hidden)]
-pub use threshold::{Kept, kept_entries};
+pub use threshold::{Keep, Kept, keeping};
 pub use threshold::{
     NoiseThresholdMeasure, ThresholdNumber, make_gaussian_threshold, make_laplace_threshold,
     make_noise_threshold,

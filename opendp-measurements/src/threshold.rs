@@ -13,7 +13,7 @@ use opendp_core::arith::{Directed, DirectedFloat, InfCast, Number, shown};
 use opendp_core::erased::AnyDistance;
 use opendp_core::random::NoEntropy;
 use opendp_core::{
-    AbsoluteDistance, AnyNumber, AtomDomain, Distance, Error, Function, HashableAtom,
+    AbsoluteDistance, AnyNumber, Atom, AtomDomain, Distance, Error, Function, HashableAtom,
     L0PInfDistance, MapDomain, Measure, Measurement, Metric, NumberMetric, OfAnyNumber, PrivacyMap,
     Result, Space,
 };
@@ -184,9 +184,15 @@ where
     K: HashableAtom,
     V: ThresholdNumber,
 {
-    Function::map(move |data: &HashMap<K, V>| {
-        kept_entries(data, &|numbers: &mut [V]| reached(numbers, threshold, &*noising))
-    })
+    keeping(Box::new(move |numbers| reached(numbers, threshold, &*noising)))
+}
+/// Build the function that releases some of the keys of a map. See [`kept_entries`].
+pub fn keeping<K, V>(keep: Keep<V>) -> Function<HashMap<K, V>, HashMap<K, V>>
+where
+    K: HashableAtom,
+    V: Atom + Number,
+{
+    Function::map(move |data: &HashMap<K, V>| kept_entries(data, &*keep))
 }
 
 /// Release some of the keys of a map. `keep` gets all nonzero numbers. It replaces numbers by noisy
@@ -199,7 +205,7 @@ where
 ///
 /// # Errors
 /// The errors of `keep`.
-pub fn kept_entries<K: HashableAtom, V: Number>(
+fn kept_entries<K: HashableAtom, V: Number>(
     data: &HashMap<K, V>,
     keep: &dyn Fn(&mut [V]) -> Result<Kept>,
 ) -> Result<HashMap<K, V>> {
@@ -210,6 +216,9 @@ pub fn kept_entries<K: HashableAtom, V: Number>(
         Err(error) => Err(error),
     }
 }
+/// A function that replaces numbers by noisy numbers, and returns the indices of the numbers that
+/// are released.
+pub type Keep<V> = Box<dyn Fn(&mut [V]) -> Result<Kept> + Send + Sync>;
 /// The indices of the released numbers. Each index is paired with a 0. The function `sorted` later
 /// replaces this 0 by the hash of the key.
 pub type Kept = Vec<(u64, usize)>;

@@ -114,6 +114,8 @@ pub use sum::{
 };
 // Quantiles: scores of candidates, and trees of counts.
 #[doc(hidden)]
+pub use increasing::{any_null, increase};
+#[doc(hidden)]
 pub use quantile::counts_in_cells;
 pub use quantile::{
     Alpha, Interpolation, ScoreDistance, TreeNorm, choose_branching_factor, make_b_ary_tree,

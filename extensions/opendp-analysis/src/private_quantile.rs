@@ -2,9 +2,8 @@
 
 use opendp_core::arith::{Directed, InfCast, Number};
 use opendp_core::{
-    Atom, AtomDomain, DatasetMetric, Error, Function, MaxDivergence, Measurement, MetricOn,
-    RangeDistance, Result, Space, TheMeasure, VectorDomain, ZeroConcentratedDivergence, order,
-    register,
+    Atom, AtomDomain, DatasetMetric, Function, MaxDivergence, Measurement, MetricOn, RangeDistance,
+    Result, Space, TheMeasure, VectorDomain, ZeroConcentratedDivergence, order, register,
 };
 use opendp_measurements::{AnySelectionMeasure, Scale, Selects, make_noisy_max};
 use opendp_transformations::{Alpha, make_quantile_rank_scores};
@@ -112,12 +111,11 @@ where
     M: DatasetMetric + MetricOn<Rows<T>>,
     MO: Selects,
 {
-    let scale = scale_of_scores(scale, alpha.denominator(input.domain().size()))?;
-    let candidates = sorted(candidates)?;
-    let scores =
-        make_quantile_rank_scores::<_, _, RangeDistance<u64>>(input, candidates.clone(), alpha)?;
-    let choice = scores.then(|scores| make_noisy_max(scores, output_measure, scale, true))?;
-    choice.then(|| Ok(candidate_of(candidates)))
+    let unit = alpha.denominator(input.domain().size());
+    let candidates = order::sorted(&candidates);
+    let scores = make_quantile_rank_scores(input, candidates.clone(), alpha)?;
+    let choice = scores.then(|scores| make_choice(scores, output_measure, scale, unit))?;
+    choice.then(|| Ok(Function::row_at(candidates)))
 }
 
 register! {
@@ -126,38 +124,20 @@ register! {
             MO in [MaxDivergence, ZeroConcentratedDivergence] as AnySelectionMeasure;
 }
 
-/// Convert a scale in rows to a scale of scores. A difference of `unit` between two scores stands
-/// for one row.
-fn scale_of_scores(scale: Scale, unit: u64) -> Result<Scale> {
-    Scale::new(scale.value().inf_mul(f64::inf_cast(unit)?)?)
-}
-/// Return the function that takes an index, and returns the candidate with this index.
-fn candidate_of<T: Atom>(candidates: Vec<T>) -> Function<usize, T> {
-    Function::map(move |place: &usize| match candidates.get(*place) {
-        Some(candidate) => Ok(candidate.clone()),
-        None => Err(no_candidate()),
-    })
-}
-/// Sort candidates, and check that none of them is NaN. A sorted list has NaN at its end. Equal
-/// candidates are rejected later, by [`make_quantile_rank_scores`].
-pub(crate) fn sorted<T: Number>(candidates: Vec<T>) -> Result<Vec<T>> {
-    let sorted = order::sorted(&candidates);
-    match sorted.last() {
-        Some(last) if last.is_nan() => Err(found_nan()),
-        _ => Ok(sorted),
-    }
-}
-#[cold]
-fn found_nan() -> Error {
-    Error::MakeTransformation("candidates: expected numbers, found NaN".into())
+/// Make a measurement that chooses a low score. A difference of `unit` between two scores stands
+/// for one row. So the scale of the noise, in rows, is multiplied by `unit`.
+fn make_choice<MO: Selects>(
+    scores: Space<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>>,
+    output_measure: TheMeasure<MO>,
+    scale: Scale,
+    unit: u64,
+) -> Result<Choose<MO>> {
+    let scale = Scale::new(scale.value().inf_mul(f64::inf_cast(unit)?)?)?;
+    make_noisy_max(scores, output_measure, scale, true)
 }
 /// Return the space of all lists of scores.
 pub(crate) fn scores() -> Result<Space<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>>> {
     Space::new(VectorDomain::new(AtomDomain::default()), RangeDistance::new())
-}
-#[cold]
-fn no_candidate() -> Error {
-    Error::FailedFunction("no candidate has this index".into())
 }
 
 #[cfg(test)]

@@ -6,12 +6,12 @@ use opendp_core::arith::{Directed, DirectedFloat, InfCast, Number};
 use opendp_core::erased::{AnyDistance, AnyMeasurement};
 use opendp_core::{
     Atom, DatasetMetric, Error, Function, MaxDivergence, Measurement, MetricOn, PrivacyMap, Result,
-    Space, TheMeasure, ZeroConcentratedDivergence, register,
+    Space, TheMeasure, ZeroConcentratedDivergence, order, register,
 };
 use opendp_measurements::{AnySelectionMeasure, Scale, Selects, make_noisy_max};
-use opendp_transformations::counts_in_cells;
+use opendp_transformations::{any_null, counts_in_cells, increase};
 
-use crate::private_quantile::{Choose, Rows, scores, sorted};
+use crate::private_quantile::{Choose, Rows, scores};
 use chooser::Chooser;
 
 /// The position of a quantile between two points is rounded to a multiple of `1 / UNIT`.
@@ -150,9 +150,7 @@ where
 {
     let (count, nan) = (candidates.len(), input.domain().element().nan());
     let (choose, map) = choices(alphas, count, scale, output_measure.clone(), input.metric())?;
-    let candidates = increasing(sorted(candidates)?, nan)?;
-    let counts = counts_in_cells(candidates.clone());
-    let function = counts.then(&choose).then(&Function::rows_at(candidates));
+    let function = releasing(candidates, nan, choose)?;
     Ok(Measurement::new(input, output_measure.0, function, map))
 }
 
@@ -166,6 +164,18 @@ register! {
 /// A function that chooses one candidate for each quantile. The input is the number of rows in each
 /// [cell](counts_in_cells) of the candidates. The output is the indices of the chosen candidates.
 type Choosing = Function<Vec<u64>, Vec<usize>>;
+/// Return the function that releases the chosen candidates. `nan` states whether records may be
+/// NaN.
+fn releasing<T: Atom + Number>(
+    candidates: Vec<T>,
+    nan: bool,
+    choose: Choosing,
+) -> Result<Function<Vec<T>, Vec<T>>> {
+    let candidates = order::sorted(&candidates);
+    check(&candidates, nan)?;
+    let counts = counts_in_cells(candidates.clone());
+    Ok(counts.then(&choose).then(&Function::rows_at(candidates)))
+}
 /// Return the function that chooses the candidates, and its map.
 fn choices<M: DatasetMetric, MO: Selects>(
     alphas: Vec<f64>,
@@ -266,20 +276,14 @@ fn halves_of(cells: &[u64]) -> Vec<u64> {
 fn steps(candidates: usize) -> usize {
     (POINTS / candidates.max(1)).clamp(2, MOST_STEPS)
 }
-/// Check that records are not NaN, and that there are candidates without repetitions. The
-/// candidates are sorted.
-fn increasing<T: Number>(candidates: Vec<T>, nan: bool) -> Result<Vec<T>> {
-    let increases = |place: usize| candidates[place] < candidates[place + 1];
-    match check(nan, candidates.len(), &increases) {
-        Ok(()) => Ok(candidates),
-        Err(error) => Err(error),
-    }
-}
-/// The function `increases` compares a sorted candidate with the next one.
-fn check(nan: bool, candidates: usize, increases: &dyn Fn(usize) -> bool) -> Result<()> {
-    let reason = if nan {
+/// Check that records are not NaN, and that there are candidates without NaN and without
+/// repetitions. The candidates are sorted.
+fn check<T: Atom>(candidates: &[T], nan: bool) -> Result<()> {
+    let reason = if any_null(candidates) {
+        "candidates: expected numbers, found NaN"
+    } else if nan {
         "input: NaN has no order, so it has no quantiles: replace NaN first"
-    } else if candidates == 0 || !(0..candidates - 1).all(increases) {
+    } else if candidates.is_empty() || !increase(candidates) {
         "candidates: expected at least one number, and no number twice"
     } else {
         return Ok(());

@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use opendp_core::arith::{Directed, DirectedFloat, InfCast, Integer, shown};
 use opendp_core::random::{NoEntropy, RandomSource, with_secure};
 use opendp_core::{
-    AbsoluteDistance, Approximate, Atom, AtomDomain, Distance, Error, Function, HashableAtom,
-    L01InfDistance, MapDomain, MaxDivergence, Measurement, PrivacyMap, Result, Space, register,
+    AbsoluteDistance, Approximate, Atom, AtomDomain, Distance, Error, HashableAtom, L01InfDistance,
+    MapDomain, MaxDivergence, Measurement, PrivacyMap, Result, Space, register,
 };
 use opendp_measurements::accuracy::Noise;
 use opendp_measurements::samplers::{bernoulli, discrete_laplace};
-use opendp_measurements::{Kept, Scale, kept_entries};
+use opendp_measurements::{Keep, Kept, Scale, keeping};
 
 /// The space of maps from keys to counts.
 type Counts<K, V> =
@@ -154,11 +154,9 @@ where
     V: Atom + Integer + Distance,
 {
     let noise = Truncated::new(scale, threshold)?;
-    let function = Function::map(move |counts: &HashMap<K, V>| {
-        kept_entries(counts, &|counts: &mut [V]| noise.kept(counts))
-    });
-    let made = Measurement::new(input, Approximate::default(), function, loss_of(noise));
-    Ok(made.with_accuracy(accuracy_of(scale)))
+    let (function, loss, accuracy) = (keeping(noise.keep()), loss_of(noise), accuracy_of(scale));
+    let measure = Approximate::default();
+    Ok(Measurement::new(input, measure, function, loss).with_accuracy(accuracy))
 }
 /// Return the map of the measurement. Its distances are in the type of the counts.
 fn loss_of<V: Atom + Integer + Distance>(
@@ -217,6 +215,9 @@ impl Truncated {
                 return Ok(Some(noisy).filter(|noisy| i128::from(threshold) <= *noisy));
             }
         }
+    }
+    fn keep<V: Integer>(self) -> Keep<V> {
+        Box::new(move |counts| self.kept(counts))
     }
     /// Replace counts by noisy counts, and return the indices of those that reach their thresholds.
     fn kept<V: Integer>(&self, counts: &mut [V]) -> Result<Kept> {

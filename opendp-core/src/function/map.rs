@@ -4,7 +4,7 @@ use std::{any::Any, marker::PhantomData, sync::Arc};
 
 use super::stage::Stage;
 use crate::erased::{AnyRef, AnyValue, mixed_up};
-use crate::{Carrier, Chunk, Error, Result};
+use crate::{Atom, Carrier, Chunk, Error, Result};
 
 /// A function that needs its whole input at once. Its input and its output are erased values.
 pub(crate) trait MapStage: Any + Send + Sync {
@@ -41,12 +41,37 @@ impl MapStage for RowsAt {
         found.append_rows(rows.narrow(0..0));
         for place in places {
             if rows.rows() <= *place {
-                return Err(Error::FailedFunction("no row has this index".into()));
+                return Err(no_row());
             }
             found.append_rows(rows.narrow(*place..place + 1));
         }
         Ok(found)
     }
+}
+
+/// A function that takes an index, and returns the row with this index.
+pub(super) struct RowAt {
+    pub(super) rows: AnyValue,
+    pub(super) row: fn(&AnyValue, usize) -> Result<AnyValue>,
+}
+impl MapStage for RowAt {
+    fn call(&self, input: &mut AnyValue) -> Result<AnyValue> {
+        self.call_on(AnyRef::of(input))
+    }
+    fn call_on(&self, input: AnyRef<'_>) -> Result<AnyValue> {
+        (self.row)(&self.rows, *input.downcast_ref()?)
+    }
+}
+/// Return the row of `rows` with an index.
+pub(super) fn row<T: Atom>(rows: &AnyValue, place: usize) -> Result<AnyValue> {
+    match rows.downcast_ref::<Vec<T>>()?.get(place) {
+        Some(row) => Ok(AnyValue::new(row.clone())),
+        None => Err(no_row()),
+    }
+}
+#[cold]
+fn no_row() -> Error {
+    Error::FailedFunction("no row has this index".into())
 }
 
 /// A function that takes ownership of its input.
