@@ -149,7 +149,7 @@ where
     MO: Selects,
 {
     let (count, nan) = (candidates.len(), input.domain().element().nan());
-    let (choose, map) = choices(alphas, count, scale, output_measure.clone(), input.metric())?;
+    let (choose, map) = choices(alphas, count, scale, &output_measure, input.metric())?;
     let function = releasing(candidates, nan, choose)?;
     Ok(Measurement::new(input, output_measure.0, function, map))
 }
@@ -181,7 +181,7 @@ fn choices<M: DatasetMetric, MO: Selects>(
     alphas: Vec<f64>,
     candidates: usize,
     scale: Scale,
-    measure: TheMeasure<MO>,
+    measure: &TheMeasure<MO>,
     metric: &M,
 ) -> Result<(Choosing, PrivacyMap<M, MO>)> {
     let make = |scale| {
@@ -308,7 +308,7 @@ fn positions(halves: &[u64], steps: usize) -> Vec<u64> {
 /// Check that the levels of quantiles are from 0 to 1, and in increasing order.
 fn ordered(alphas: &[f64]) -> Result<()> {
     let within = alphas.iter().all(|alpha| (0.0..=1.0).contains(alpha));
-    if within && alphas.windows(2).all(|pair| pair[0] < pair[1]) {
+    if within && increase(alphas) {
         return Ok(());
     }
     let reason = "expected quantiles from 0 to 1 in increasing order, such as [0.25, 0.5, 0.75]";

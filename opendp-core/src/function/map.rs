@@ -64,9 +64,10 @@ impl MapStage for RowAt {
 }
 /// Return the row of `rows` with an index.
 pub(super) fn row<T: Atom>(rows: &AnyValue, place: usize) -> Result<AnyValue> {
-    match rows.downcast_ref::<Vec<T>>()?.get(place) {
-        Some(row) => Ok(AnyValue::new(row.clone())),
-        None => Err(no_row()),
+    match rows.downcast_ref::<Vec<T>>() {
+        Ok(rows) if place < rows.len() => Ok(AnyValue::new(rows[place].clone())),
+        Ok(_) => Err(no_row()),
+        Err(error) => Err(error),
     }
 }
 #[cold]
@@ -123,5 +124,35 @@ where
     }
     fn call_on(&self, input: AnyRef<'_>) -> Result<AnyValue> {
         AnyValue::of_result((self.0)(input.downcast_ref()?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Error, Function};
+
+    #[test]
+    fn an_index_without_a_row_is_an_error() {
+        let (rows, row) = (Function::rows_at(vec![5, 7]), Function::row_at(vec![5, 7]));
+        assert_eq!(rows.eval(&vec![1, 1, 0]), Ok(vec![7, 7, 5]));
+        assert_eq!(rows.eval(&vec![]), Ok(vec![]));
+        assert_eq!(row.eval(&1), Ok(7));
+        let missing = Error::FailedFunction("no row has this index".into());
+        assert_eq!(rows.eval(&vec![0, 2]), Err(missing.clone()));
+        assert_eq!(row.eval(&2), Err(missing));
+    }
+    #[test]
+    fn stages_in_order_give_the_same_results_typed_and_erased() {
+        let sum = Function::map(|rows: &Vec<i32>| Ok(rows.iter().sum::<i32>()));
+        let twice = Function::map(|sum: &i32| Ok(2 * sum));
+        let one = Function::rows(|rows: &[i32], out: &mut Vec<i32>| {
+            out.extend(rows.iter().map(|row| row + 1));
+            Ok(())
+        });
+        let chain = one.then(&sum).then(&twice);
+        assert_eq!(chain.eval(&vec![1, 2]), Ok(10));
+        let rows = crate::erased::AnyValue::new(vec![1, 2]);
+        assert_eq!(chain.erase().eval(&rows).unwrap().downcast::<i32>(), Ok(10));
+        assert!(!chain.streams());
     }
 }

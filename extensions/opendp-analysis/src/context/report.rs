@@ -188,8 +188,11 @@ fn written_up(amount: &Exact) -> f64 {
 }
 /// Return the parts of an amount as JSON, with their names.
 fn named(names: &[&str], parts: &[Exact], float: fn(&Exact) -> f64) -> Json {
-    let named = names.iter().zip(parts);
-    Json::Object(named.map(|(name, part)| ((*name).to_owned(), float(part).to_json())).collect())
+    let mut named = serde_json::Map::new();
+    for (name, part) in names.iter().zip(parts) {
+        named.insert((*name).to_owned(), float(part).to_json());
+    }
+    Json::Object(named)
 }
 /// Return the entries as JSON. `names` are the names of the parts of a loss.
 fn releases(names: &[&str], entries: &[Entry]) -> Json {

@@ -55,7 +55,8 @@ impl Held {
 }
 /// Return the cells of a column of a frame, if they have the type `T`.
 fn held<T: Atom>(column: &opendp_core::Column) -> Option<Held> {
-    column.cells::<T>().map(|cells| Held::of(cells.to_vec()))
+    let cells = column.cells::<T>()?;
+    Some(Held::of(cells.to_vec()))
 }
 /// Check that a frame has columns of the same names and types as the first frame. Without this
 /// check, rows of a frame without a column would get default values in this column.
@@ -343,9 +344,11 @@ impl Source {
     }
     /// Return one row, `true`, for each record that the filters keep.
     pub(crate) fn records(&self, table: &Table) -> Result<Vec<bool>> {
-        let mut kept = self.kept(table)?;
-        kept.retain(|kept| *kept);
-        Ok(kept)
+        let mut count = 0;
+        for kept in self.kept(table)? {
+            count += usize::from(kept);
+        }
+        Ok(vec![true; count])
     }
     /// For each record, return whether the filters keep it.
     pub(crate) fn kept(&self, table: &Table) -> Result<Vec<bool>> {

@@ -381,8 +381,12 @@ fn keys_and_estimates(
 ) -> Result<(Vec<Vec<Json>>, Vec<Estimate>)> {
     let unknown = "the noise of the counts of these keys is not known";
     let Some(noise) = noise else { return Err(Error::NotImplemented(unknown.into())) };
-    let released = |(key, count)| (key, Estimate::released(count as f64, noise));
-    Ok(sorted(found)?.into_iter().map(released).unzip())
+    let (mut keys, mut estimates) = (Vec::new(), Vec::new());
+    for (key, count) in sorted(found)? {
+        keys.push(key);
+        estimates.push(Estimate::released(count as f64, noise));
+    }
+    Ok((keys, estimates))
 }
 fn released<MO, TO>(answer: Answer<MO, TO>) -> Result<Released>
 where

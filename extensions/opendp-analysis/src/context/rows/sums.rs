@@ -126,7 +126,11 @@ fn widened<T: Atom + Into<W>, W: Atom + Number>(
     let bounds = bounds.map(|bounds| Bounds::new(bounds.lower().into(), bounds.upper().into()));
     let element = AtomDomain::new(bounds.transpose()?, None);
     let widen: Function<Vec<T>, Vec<W>> = Function::rows(|rows: &[T], wide: &mut Vec<W>| {
-        wide.extend(rows.iter().map(|row| -> W { row.clone().into() }));
+        let first = wide.len();
+        wide.resize(first + rows.len(), W::zero());
+        for (wide, row) in wide[first..].iter_mut().zip(rows) {
+            *wide = row.clone().into();
+        }
         Ok(())
     });
     Transformation::each_kept(rows, element, true, widen)
