@@ -15,15 +15,15 @@ use std::sync::Arc;
 use fold::load;
 pub use fold::{Fold, Partial};
 use label::Types;
-use map::MapLeaf;
+use map::{MapLeaf, RowAt, RowsAt, row};
 pub use rows::Rows;
 use rows::{Body, RowsLeaf, begin, erased};
 pub(crate) use stage::Stage;
 use stage::{fold_last, fold_stage, in_order_only, no_fold};
 pub use threads::with_threads;
 
-use crate::erased::{AnyChunk, AnyValue, shared};
-use crate::{Carrier, Result};
+use crate::erased::{AnyChunk, AnyRef, AnyValue, shared};
+use crate::{Atom, Carrier, Result};
 
 /// A function from `I` to `O`, stored as one stage. This stage can consist of several fused stages.
 ///
@@ -171,13 +171,7 @@ impl<I: Carrier, O: Carrier> Function<I, O> {
     /// `next` is a fold that [`projects`](Fold::projects) its rows to the same set, the projection
     /// of this function is removed.
     pub fn then<P: Carrier>(&self, next: &Function<O, P>) -> Function<I, P> {
-        match self.stage.then(&next.stage) {
-            Some(fused) => Function::of(fused),
-            None => {
-                let (first, second) = (self.clone(), next.clone());
-                Function::map(move |input| second.eval(&first.eval(input)?))
-            }
-        }
+        Function::of(self.stage.then(&next.stage))
     }
     /// Erase the types of the input and the output. The stages do not change.
     pub fn erase(&self) -> Function<AnyValue, AnyValue> {
@@ -258,10 +252,39 @@ impl<T: Carrier> Function<T, T> {
         Function::of(Stage::leaf_of(leaf.into_set(Arc::new(set))))
     }
 }
+impl<T: Carrier> Function<Vec<usize>, T> {
+    /// Make a function that returns the rows of `rows` at the given indices, in the order of the
+    /// indices. For example, it returns the candidates that were chosen by their indices. An index
+    /// without a row is an error.
+    ///
+    /// ```
+    /// # use opendp_core::Function;
+    /// let towns = Function::rows_at(vec!["Bonn".to_owned(), "Ulm".to_owned()]);
+    /// assert_eq!(towns.eval(&vec![1, 0])?, ["Ulm", "Bonn"]);
+    /// # Ok::<(), opendp_core::Error>(())
+    /// ```
+    pub fn rows_at(rows: T) -> Self {
+        Function::of(Stage::Map(Arc::new(RowsAt(AnyValue::new(rows)))))
+    }
+}
+impl<T: Atom> Function<usize, T> {
+    /// Make a function that returns the row with the given index. An index without a row is an
+    /// error.
+    ///
+    /// ```
+    /// # use opendp_core::Function;
+    /// assert_eq!(Function::row_at(vec![20, 30]).eval(&1)?, 30);
+    /// # Ok::<(), opendp_core::Error>(())
+    /// ```
+    pub fn row_at(rows: Vec<T>) -> Self {
+        let rows = AnyValue::new(rows);
+        Function::of(Stage::Map(Arc::new(RowAt { rows, row: row::<T> })))
+    }
+}
 impl Function<AnyValue, AnyValue> {
     /// Make a function on erased values from a stage.
     pub(crate) fn erased(stage: Stage) -> Self {
-        Function { stage, run: Stage::eval_erased }
+        Function { stage, run: |stage, input| stage.run(AnyRef::of(input)) }
     }
     /// Set the types of the input and the output. The types are checked when the function runs.
     pub(crate) fn typed<I: Carrier, O: Carrier>(&self) -> Function<I, O> {

@@ -1,9 +1,11 @@
 //! Distances between the distributions of releases.
 
+use std::any::Any;
 use std::fmt::Debug;
 
 use serde_json::Value as Json;
 
+use crate::erased::AnyMeasure;
 use crate::{Distance, Error, Named, PrivacyProfile, Result};
 
 /// The order in which several interactive mechanisms on the same data may be queried.
@@ -96,6 +98,21 @@ pub trait Measure: Named + Clone + PartialEq + Debug + Send + Sync {
                 parts.len()
             ))
         }))
+    }
+    /// Whether this type stands for several measures.
+    #[doc(hidden)]
+    const STANDS: bool = false;
+    /// Erase the type. If the type stands for several measures, the result is the measure that the
+    /// value represents.
+    #[doc(hidden)]
+    fn erased(&self) -> AnyMeasure {
+        AnyMeasure::new(self.clone())
+    }
+    /// Recover a measure of a type known only at run time. Return `None` if it has another type. A
+    /// type that stands for several measures accepts each of these measures.
+    #[doc(hidden)]
+    fn view(measure: &dyn Any) -> Option<Self> {
+        measure.downcast_ref().cloned()
     }
     /// Return upper bounds on delta as a function of epsilon, for a mechanism with this loss.
     ///

@@ -114,6 +114,15 @@ impl Claims {
             None => vec![own()],
         }
     }
+    fn erased(&self) -> Arc<Self> {
+        Claims::of(self.measure.real(), self.map.erased(), self.accuracy.clone())
+    }
+    /// Return the parts of a measurement with these claims, without an accuracy, whose stage `next`
+    /// runs after `stage`.
+    fn then(&self, input: &UntypedSpace, stage: &Stage, next: &Stage) -> Parts {
+        let claims = Claims::of(self.measure.clone(), self.map.clone(), None);
+        Parts { input: input.clone(), stage: stage.then(next), claims }
+    }
     pub(crate) fn with_map(&self, map: UntypedMap) -> Arc<Self> {
         Claims::of(self.measure.clone(), map, self.accuracy.clone())
     }
@@ -300,10 +309,19 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
         &self,
         next: impl FnOnce() -> Result<Function<TO, P>>,
     ) -> Result<Measurement<DI, MI, MO, P>> {
-        let function = self.function.then(&next()?);
-        let mut claims = self.claims.clone();
-        Claims::set_accuracy(&mut claims, None);
-        Ok(Measurement { input: self.input.clone(), function, claims, types: PhantomData })
+        match next() {
+            Ok(next) => {
+                let (input, stage) = (&self.input.untyped, &self.function.stage);
+                let Parts { input, stage, claims } = self.claims.then(input, stage, &next.stage);
+                Ok(Measurement {
+                    input: Space { untyped: input, types: PhantomData },
+                    function: Function { stage, run: Stage::eval },
+                    claims,
+                    types: PhantomData,
+                })
+            }
+            Err(error) => Err(error),
+        }
     }
 }
 
@@ -327,7 +345,7 @@ pub(crate) struct Parts {
 }
 impl Parts {
     pub(crate) fn erased(self) -> AnyMeasurement {
-        let claims = self.claims.with_map(self.claims.map.erased());
+        let claims = self.claims.erased();
         Measurement {
             input: self.input.erased(),
             function: Function::erased(self.stage),

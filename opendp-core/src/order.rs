@@ -37,6 +37,22 @@ pub fn sorted<T: PartialOrd + Clone>(values: &[T]) -> Vec<T> {
     }
     sorted
 }
+/// Return the number of values below `value`, or of the values before the first value that is not
+/// below it. The values must be in ascending order.
+///
+/// ```
+/// assert_eq!(opendp_core::order::below(&[1, 3, 3, 7], &3), 1);
+/// ```
+pub fn below<T: PartialOrd>(values: &[T], value: &T) -> usize {
+    let (mut first, mut count) = (0, values.len());
+    while 0 < count {
+        let half = count.div_ceil(2);
+        let low = values[first + half - 1] < *value;
+        first += if low { half } else { 0 };
+        count -= half;
+    }
+    first
+}
 
 #[cfg(test)]
 mod tests {
@@ -56,6 +72,15 @@ mod tests {
         assert_eq!(sorted(&[2.5, -0.0, 0.0, f64::INFINITY, -1.0])[..3], [-1.0, -0.0, 0.0]);
         assert_eq!(ascending(&[-0.0, 0.0, -1.0]), [2, 0, 1]);
         assert!(sorted::<i32>(&[]).is_empty());
+    }
+    #[test]
+    fn finds_the_values_below_each_value() {
+        for length in 0..40_u32 {
+            let values: Vec<u32> = (0..length).map(|i| i / 3 * 2).collect();
+            for value in 0..length + 2 {
+                assert_eq!(below(&values, &value), values.partition_point(|x| *x < value));
+            }
+        }
     }
     #[test]
     fn nan_comes_last() {

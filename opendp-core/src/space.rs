@@ -104,7 +104,7 @@ impl Untyped {
     fn to_json(&self) -> Json {
         json!({"domain": self.domain.to_json(), "metric": self.metric.to_json()})
     }
-    fn follows(&self, found: &Self) -> Result<()> {
+    pub(crate) fn follows(&self, found: &Self) -> Result<()> {
         if Arc::ptr_eq(&self.0, &found.0) {
             return Ok(());
         }

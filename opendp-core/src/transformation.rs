@@ -9,7 +9,8 @@ pub use make::{Outcome, Remeasured};
 
 use crate::erased::AnyTransformation;
 use crate::function::Stage;
-use crate::map::Untyped as UntypedMap;
+use crate::map::{Chain, Untyped as UntypedMap};
+use crate::measurement::{Claims, Parts as Release};
 use crate::space::Untyped as UntypedSpace;
 use crate::{
     Carrier, Constructed, Distance, Domain, Function, Made, Measure, Measurement, Metric, Named,
@@ -145,7 +146,42 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, 
         &self,
         next: impl FnOnce(Space<DO, MO>) -> Result<N>,
     ) -> Result<N::Chained> {
-        next(self.output.clone())?.after(self)
+        match next(self.output.clone()) {
+            Ok(next) => next.after(self),
+            Err(error) => Err(error),
+        }
+    }
+    fn untyped(&self) -> Untyped<'_> {
+        let (input, output) = (&self.input.untyped, &self.output.untyped);
+        Untyped { input, output, stage: &self.function.stage, map: &self.map.untyped }
+    }
+}
+
+/// A borrow of the parts of a transformation, with their types erased. Because the types are
+/// erased, code that chains two steps is compiled only once.
+struct Untyped<'a> {
+    input: &'a UntypedSpace,
+    output: &'a UntypedSpace,
+    stage: &'a Stage,
+    map: &'a UntypedMap,
+}
+impl Untyped<'_> {
+    fn before(&self, next: &Untyped<'_>, chain: Chain) -> Result<Parts> {
+        next.input.follows(self.output)?;
+        let (input, output) = (self.input.clone(), next.output.clone());
+        let (stage, map) = (self.stage.then(next.stage), chain(self.map, next.map));
+        Ok(Parts { input, output, stage, map })
+    }
+    fn before_release(
+        &self,
+        input: &UntypedSpace,
+        stage: &Stage,
+        claims: &Claims,
+        chain: Chain,
+    ) -> Result<Release> {
+        input.follows(self.output)?;
+        let (input, stage) = (self.input.clone(), self.stage.then(stage));
+        Ok(Release { input, stage, claims: claims.with_map(chain(self.map, &claims.map)) })
     }
 }
 
@@ -201,13 +237,16 @@ impl<DI: Domain, MI: Metric, DX: Domain, MX: Metric, DO: Domain, MO: Metric>
 {
     type Chained = Transformation<DI, MI, DO, MO>;
     fn after(&self, first: &Transformation<DI, MI, DX, MX>) -> Result<Self::Chained> {
-        self.input.follows(&first.output)?;
-        Ok(Transformation {
-            input: first.input.clone(),
-            output: self.output.clone(),
-            function: first.function.then(&self.function),
-            map: first.map.then(&self.map),
-        })
+        let chain = UntypedMap::before::<MI::Distance, MX::Distance, MO::Distance>;
+        match first.untyped().before(&self.untyped(), chain) {
+            Ok(Parts { input, output, stage, map }) => Ok(Transformation {
+                input: Space { untyped: input, types: PhantomData },
+                output: Space { untyped: output, types: PhantomData },
+                function: Function { stage, run: Stage::eval },
+                map: StabilityMap { untyped: map, types: PhantomData },
+            }),
+            Err(error) => Err(error),
+        }
     }
 }
 /// Chain a measurement after a transformation. The proof for two transformations applies, with the
@@ -217,13 +256,17 @@ impl<DI: Domain, MI: Metric, DX: Domain, MX: Metric, MO: Measure, TO: Carrier>
 {
     type Chained = Measurement<DI, MI, MO, TO>;
     fn after(&self, first: &Transformation<DI, MI, DX, MX>) -> Result<Self::Chained> {
-        self.input.follows(&first.output)?;
-        Ok(Measurement {
-            input: first.input.clone(),
-            function: first.function.then(&self.function),
-            claims: self.claims.with_map(first.map.then_privacy(&self.privacy_map()).untyped),
-            types: PhantomData,
-        })
+        let (stage, claims) = (&self.function.stage, &self.claims);
+        let chain = UntypedMap::before_loss::<MI::Distance, MX::Distance, MO::Distance>;
+        match first.untyped().before_release(&self.input.untyped, stage, claims, chain) {
+            Ok(Release { input, stage, claims }) => Ok(Measurement {
+                input: Space { untyped: input, types: PhantomData },
+                function: Function { stage, run: Stage::eval },
+                claims,
+                types: PhantomData,
+            }),
+            Err(error) => Err(error),
+        }
     }
 }
 

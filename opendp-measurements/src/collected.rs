@@ -8,7 +8,7 @@ use opendp_core::order;
 /// is several times as large, and is compiled again for each type of iterator. The loop does not
 /// ask for size hints, because their code is also large.
 #[allow(clippy::while_let_on_iterator, reason = "a `for` loop moves the iterator first")]
-pub(crate) trait Collected: Iterator + Sized {
+pub trait Collected: Iterator + Sized {
     /// Return all items.
     fn collected(mut self) -> Vec<Self::Item> {
         let mut list = Vec::new();

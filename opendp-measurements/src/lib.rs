@@ -125,6 +125,8 @@ pub use noise::{
 };
 // Mechanisms that add noise to the numbers of a map. Keys whose noisy numbers are below a threshold
 // are not released.
+#[doc(hidden)]
+pub use threshold::{Keep, Kept, keeping};
 pub use threshold::{
     NoiseThresholdMeasure, ThresholdNumber, make_gaussian_threshold, make_laplace_threshold,
     make_noise_threshold,
@@ -142,7 +144,11 @@ pub use accuracy::scale_accuracy::{
     discrete_laplacian_scale_to_accuracy, gaussian_scale_to_accuracy, laplacian_scale_to_accuracy,
 };
 // Mechanisms that choose candidates with good scores.
+#[doc(hidden)]
+pub use collected::Collected;
 pub use samplers::Optimize;
+#[doc(hidden)]
+pub use selection::{AnySelectionMeasure, Choose, LossOfChoices, Selects};
 pub use selection::{
     Candidate, CandidateMeasure, ScoreMetric, SelectionMeasure, Temperature, make_gumbel_max,
     make_noisy_max, make_noisy_top_k, make_select_private_candidate,

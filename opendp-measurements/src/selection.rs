@@ -7,12 +7,13 @@ mod noisy_top_k;
 mod select_private_candidate;
 
 mod any_score_metric;
+mod any_selection_measure;
 mod temperature;
 
 use std::cmp::Ordering;
 
 use opendp_core::arith::{Directed, Exact, InfCast, Number};
-use opendp_core::random::{NoEntropy, RandomSource, SecureSource, securely};
+use opendp_core::random::{NoEntropy, RandomSource, securely};
 use opendp_core::{
     Atom, Error, Function, MaxDivergence, Measure, PrivacyMap, Result, Space,
     ZeroConcentratedDivergence,
@@ -24,6 +25,7 @@ use crate::noise::numbers::all_finite;
 use crate::samplers::{Optimize, Score, exponential_top_k, gumbel_top_k};
 
 pub(crate) use any_score_metric::AnyScoreMetric;
+pub use any_selection_measure::{AnySelectionMeasure, Choose, LossOfChoices, Selects};
 pub use gumbel_max::{ScoreMetric, make_gumbel_max};
 pub use noisy_max::make_noisy_max;
 pub use noisy_top_k::make_noisy_top_k;
@@ -101,17 +103,15 @@ pub trait SelectionMeasure: Measure<Distance = f64> {
 }
 
 /// Build the privacy map of a choice of `k` indices.
-pub(crate) fn loss_of_choices<M: ScoreMetric, MO: SelectionMeasure>(
+pub(crate) fn loss_of_choices<M: ScoreMetric, MO: Selects>(
+    measure: &MO,
     metric: M,
     scale: Scale,
     k: usize,
 ) -> PrivacyMap<M, MO> {
-    PrivacyMap::new(loss_by(metric.clone(), scale, k, MO::loss)).with_exact(exact_loss_by(
-        metric,
-        scale,
-        k,
-        MO::exact_loss,
-    ))
+    let LossOfChoices { float, exact } = measure.losses();
+    PrivacyMap::new(loss_by(metric.clone(), scale, k, float))
+        .with_exact(exact_loss_by(metric, scale, k, exact))
 }
 fn loss_by<M: ScoreMetric>(
     metric: M,
@@ -188,21 +188,11 @@ fn at_ends(range: f64, k: usize, between: impl FnOnce() -> Result<f64>) -> Resul
     }
 }
 
-type Choose<T> = fn(&[T], usize, f64, Optimize, &mut SecureSource) -> Result<Vec<usize>, NoEntropy>;
-
 /// Build the function that chooses `k` different indices, with the best first. If there are fewer
 /// than `k` scores, the function chooses all indices. See [`map_of`](crate::noise::map_of) for the
 /// C ABI of this function and of the next functions.
 #[allow(improper_ctypes_definitions, reason = "no C code calls it")]
-pub(crate) extern "C" fn choosing<MO: SelectionMeasure, T: Atom + Number + Score>(
-    k: usize,
-    scale: Scale,
-    optimize: Optimize,
-) -> Function<Vec<T>, Vec<usize>> {
-    choosing_by(k, scale, optimize, MO::choose)
-}
-#[allow(improper_ctypes_definitions, reason = "no C code calls it")]
-extern "C" fn choosing_by<T: Atom + Number + Score>(
+pub(crate) extern "C" fn choosing<T: Atom + Number + Score>(
     k: usize,
     scale: Scale,
     optimize: Optimize,
@@ -212,14 +202,7 @@ extern "C" fn choosing_by<T: Atom + Number + Score>(
 }
 /// Build the function that chooses one index.
 #[allow(improper_ctypes_definitions, reason = "no C code calls it")]
-pub(crate) extern "C" fn choosing_one<MO: SelectionMeasure, T: Atom + Number + Score>(
-    scale: Scale,
-    optimize: Optimize,
-) -> Function<Vec<T>, usize> {
-    choosing_one_by(scale, optimize, MO::choose)
-}
-#[allow(improper_ctypes_definitions, reason = "no C code calls it")]
-pub(crate) extern "C" fn choosing_one_by<T: Atom + Number + Score>(
+pub(crate) extern "C" fn choosing_one<T: Atom + Number + Score>(
     scale: Scale,
     optimize: Optimize,
     choose: Choose<T>,

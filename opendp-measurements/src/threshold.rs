@@ -13,7 +13,7 @@ use opendp_core::arith::{Directed, DirectedFloat, InfCast, Number, shown};
 use opendp_core::erased::AnyDistance;
 use opendp_core::random::NoEntropy;
 use opendp_core::{
-    AbsoluteDistance, AnyNumber, AtomDomain, Distance, Error, Function, HashableAtom,
+    AbsoluteDistance, AnyNumber, Atom, AtomDomain, Distance, Error, Function, HashableAtom,
     L0PInfDistance, MapDomain, Measure, Measurement, Metric, NumberMetric, OfAnyNumber, PrivacyMap,
     Result, Space,
 };
@@ -184,37 +184,50 @@ where
     K: HashableAtom,
     V: ThresholdNumber,
 {
-    Function::map(move |data: &HashMap<K, V>| reaching(data, threshold, &*noising))
+    keeping(Box::new(move |numbers| reached(numbers, threshold, &*noising)))
+}
+/// Build the function that releases some of the keys of a map. See [`kept_entries`].
+pub fn keeping<K, V>(keep: Keep<V>) -> Function<HashMap<K, V>, HashMap<K, V>>
+where
+    K: HashableAtom,
+    V: Atom + Number,
+{
+    Function::map(move |data: &HashMap<K, V>| kept_entries(data, &*keep))
 }
 
-/// Add noise to each nonzero number, and keep the numbers that reach the threshold. The layout of
-/// the new map depends only on the released keys and on a random seed.
+/// Release some of the keys of a map. `keep` gets all nonzero numbers. It replaces numbers by noisy
+/// numbers, and returns the indices of the numbers that are released. The layout of the new map
+/// depends only on the released keys and on a random seed.
 ///
 /// The capacity of a map and the order of its keys depend on the order of insertions, and on keys
 /// that were removed earlier. So the data are not modified in place. The new map has the capacity
 /// that the released keys need. The released keys are inserted in the order of their hashes.
-fn reaching<K, V>(
+///
+/// # Errors
+/// The errors of `keep`.
+fn kept_entries<K: HashableAtom, V: Number>(
     data: &HashMap<K, V>,
-    threshold: V,
-    noising: &dyn Fn(&mut [V]) -> Result<(), NoEntropy>,
-) -> Result<HashMap<K, V>>
-where
-    K: HashableAtom,
-    V: ThresholdNumber,
-{
+    keep: &dyn Fn(&mut [V]) -> Result<Kept>,
+) -> Result<HashMap<K, V>> {
     let mut nonzero = Nonzero::of(data);
     let hasher = RandomState::new();
-    match sorted(&nonzero.keys, reached(&mut nonzero.numbers, threshold, noising), &hasher) {
+    match sorted(&nonzero.keys, keep(&mut nonzero.numbers), &hasher) {
         Ok(places) => Ok(picked(&nonzero, &places, hasher)),
         Err(error) => Err(error),
     }
 }
+/// A function that replaces numbers by noisy numbers, and returns the indices of the numbers that
+/// are released.
+pub type Keep<V> = Box<dyn Fn(&mut [V]) -> Result<Kept> + Send + Sync>;
+/// The indices of the released numbers. Each index is paired with a 0. The function `sorted` later
+/// replaces this 0 by the hash of the key.
+pub type Kept = Vec<(u64, usize)>;
 /// The keys with a nonzero number, and their numbers.
 struct Nonzero<'a, K, V> {
     keys: Vec<&'a K>,
     numbers: Vec<V>,
 }
-impl<'a, K, V: ThresholdNumber> Nonzero<'a, K, V> {
+impl<'a, K, V: Number> Nonzero<'a, K, V> {
     fn of(data: &'a HashMap<K, V>) -> Self {
         let count = data.len();
         let mut nonzero =
@@ -243,13 +256,12 @@ fn picked<K: HashableAtom, V: Copy>(
     }
     map
 }
-/// Add noise to the numbers, and return the indices of the numbers that reach the threshold. Each
-/// index is paired with a 0. The function `sorted` later replaces this 0 by the hash of the key.
+/// Add noise to the numbers, and return the indices of the numbers that reach the threshold.
 fn reached<V: ThresholdNumber>(
     numbers: &mut [V],
     threshold: V,
     noising: &dyn Fn(&mut [V]) -> Result<(), NoEntropy>,
-) -> Result<Vec<(u64, usize)>> {
+) -> Result<Kept> {
     noising(numbers)?;
     let mut places = Vec::new();
     for (place, number) in numbers.iter().enumerate() {
@@ -260,11 +272,7 @@ fn reached<V: ThresholdNumber>(
     Ok(places)
 }
 /// Sort indices by the hashes of the keys at these indices.
-fn sorted<K: Hash>(
-    keys: &[&K],
-    places: Result<Vec<(u64, usize)>>,
-    hasher: &RandomState,
-) -> Result<Vec<(u64, usize)>> {
+fn sorted<K: Hash>(keys: &[&K], places: Result<Kept>, hasher: &RandomState) -> Result<Kept> {
     let mut places = places?;
     for (hash, place) in &mut places {
         *hash = hasher.hash_one(keys[*place]);

@@ -113,6 +113,10 @@ pub use sum::{
     make_sum_of_squared_deviations, make_variance,
 };
 // Quantiles: scores of candidates, and trees of counts.
+#[doc(hidden)]
+pub use increasing::{any_null, increase};
+#[doc(hidden)]
+pub use quantile::counts_in_cells;
 pub use quantile::{
     Alpha, Interpolation, ScoreDistance, TreeNorm, choose_branching_factor, make_b_ary_tree,
     make_cdf, make_consistent_b_ary_tree, make_quantile_rank_scores,

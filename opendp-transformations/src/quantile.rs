@@ -23,3 +23,4 @@ pub use consistent_b_ary_tree::make_consistent_b_ary_tree;
 pub use quantile_rank_scores::make_quantile_rank_scores;
 pub use quantile_score_candidates::{ScoreDistance, make_quantile_score_candidates};
 pub use quantiles_from_counts::{Interpolation, make_quantiles_from_counts};
+pub use ranks::counts_in_cells;

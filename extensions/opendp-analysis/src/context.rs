@@ -247,6 +247,7 @@ use std::sync::{Arc, Mutex};
 
 use opendp_core::arith::Exact;
 use opendp_core::{Result, Space, SymmetricDistance};
+use opendp_measurements::Collected;
 
 use account::Account;
 use books::Books;
@@ -317,7 +318,7 @@ impl<MO: Accounted> Context<MO> {
     /// The errors of the account.
     pub fn remaining(&self) -> Result<MO::Distance> {
         let left = self.account()?.left()?;
-        MO::default().join(&left.iter().map(Exact::to_f64_down).collect::<Vec<_>>())
+        MO::default().join(&left.iter().map(Exact::to_f64_down).collected())
     }
     /// Return the exact amount of the whole budget: one number for each part of a loss.
     ///

@@ -2,11 +2,10 @@
 
 use opendp_core::arith::{Directed, InfCast, Number};
 use opendp_core::{
-    Atom, AtomDomain, DatasetMetric, Error, Function, MaxDivergence, Measurement, MetricOn,
-    PrivacyMap, RangeDistance, Result, Space, StabilityMap, TheMeasure, VectorDomain,
-    ZeroConcentratedDivergence, order, register,
+    Atom, AtomDomain, DatasetMetric, Function, MaxDivergence, Measurement, MetricOn, RangeDistance,
+    Result, Space, TheMeasure, VectorDomain, ZeroConcentratedDivergence, order, register,
 };
-use opendp_measurements::{Scale, SelectionMeasure, make_noisy_max};
+use opendp_measurements::{AnySelectionMeasure, Scale, Selects, make_noisy_max};
 use opendp_transformations::{Alpha, make_quantile_rank_scores};
 
 pub(crate) type Rows<T> = VectorDomain<AtomDomain<T>>;
@@ -110,86 +109,35 @@ pub fn make_private_quantile<T, M, MO>(
 where
     T: Atom + Number,
     M: DatasetMetric + MetricOn<Rows<T>>,
-    MO: SelectionMeasure,
+    MO: Selects,
 {
     let unit = alpha.denominator(input.domain().size());
-    match choice(&output_measure, scale, unit) {
-        Ok(choice) => match choosing(input, candidates, alpha, choice.function()) {
-            Ok((input, function, map)) => {
-                Ok(Measurement::new(input, output_measure.0, function, loss_of(&map, &choice)))
-            }
-            Err(error) => Err(error),
-        },
-        Err(error) => Err(error),
-    }
-}
-/// Return a choice of a low score. A difference of `unit` between two scores stands for one row.
-fn choice<MO: SelectionMeasure>(
-    output_measure: &TheMeasure<MO>,
-    scale: Scale,
-    unit: u64,
-) -> Result<Choose<MO>> {
-    let scale = Scale::new(scale.value().inf_mul(f64::inf_cast(unit)?)?)?;
-    make_noisy_max(scores()?, output_measure.clone(), scale, true)
-}
-/// Return three parts: the space of the rows, a function that releases the candidate whose score is
-/// chosen, and the map from distances between rows to distances between scores.
-fn choosing<T, M>(
-    input: Space<Rows<T>, M>,
-    candidates: Vec<T>,
-    alpha: Alpha,
-    choose: &Function<Vec<u64>, usize>,
-) -> Result<(Space<Rows<T>, M>, Function<Vec<T>, T>, StabilityMap<M, RangeDistance<u64>>)>
-where
-    T: Atom + Number,
-    M: DatasetMetric + MetricOn<Rows<T>>,
-{
-    let candidates = sorted(candidates)?;
+    let candidates = order::sorted(&candidates);
     let scores = make_quantile_rank_scores(input, candidates.clone(), alpha)?;
-    let choose = choose.clone();
-    let candidate =
-        Function::map(move |scores: &Vec<u64>| match candidates.get(choose.eval(scores)?) {
-            Some(candidate) => Ok(*candidate),
-            None => Err(no_candidate()),
-        });
-    let function = scores.function().then(&candidate);
-    Ok((scores.input().clone(), function, scores.stability_map().clone()))
-}
-/// Return the loss of a choice, as a function of distances between rows.
-fn loss_of<M: DatasetMetric, MO: SelectionMeasure>(
-    map: &StabilityMap<M, RangeDistance<u64>>,
-    choice: &Choose<MO>,
-) -> PrivacyMap<M, MO> {
-    map.then_privacy(&choice.privacy_map())
+    let choice = scores.then(|scores| make_choice(scores, output_measure, scale, unit))?;
+    choice.then(|| Ok(Function::row_at(candidates)))
 }
 
 register! {
     "private_quantile.rs": make_private_quantile(input, output_measure, candidates, alpha, scale)
         for T in numbers, M in dataset_metrics,
-            MO in [MaxDivergence, ZeroConcentratedDivergence];
+            MO in [MaxDivergence, ZeroConcentratedDivergence] as AnySelectionMeasure;
 }
 
-/// Check that no candidate is NaN, and sort the candidates. Equal candidates are rejected later, by
-/// [`make_quantile_rank_scores`].
-pub(crate) fn sorted<T: Number>(candidates: Vec<T>) -> Result<Vec<T>> {
-    for candidate in &candidates {
-        if candidate.is_nan() {
-            return Err(found_nan());
-        }
-    }
-    Ok(order::sorted(&candidates))
-}
-#[cold]
-fn found_nan() -> Error {
-    Error::MakeTransformation("candidates: expected numbers, found NaN".into())
+/// Make a measurement that chooses a low score. A difference of `unit` between two scores stands
+/// for one row. So the scale of the noise, in rows, is multiplied by `unit`.
+fn make_choice<MO: Selects>(
+    scores: Space<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>>,
+    output_measure: TheMeasure<MO>,
+    scale: Scale,
+    unit: u64,
+) -> Result<Choose<MO>> {
+    let scale = Scale::new(scale.value().inf_mul(f64::inf_cast(unit)?)?)?;
+    make_noisy_max(scores, output_measure, scale, true)
 }
 /// Return the space of all lists of scores.
 pub(crate) fn scores() -> Result<Space<VectorDomain<AtomDomain<u64>>, RangeDistance<u64>>> {
     Space::new(VectorDomain::new(AtomDomain::default()), RangeDistance::new())
-}
-#[cold]
-pub(crate) fn no_candidate() -> Error {
-    Error::FailedFunction("no candidate has this index".into())
 }
 
 #[cfg(test)]

@@ -7,11 +7,12 @@ use opendp_core::arith::Number;
 use opendp_core::erased::{AnyDistance, AnyMeasurement};
 use opendp_core::{
     Atom, DatasetMetric, Error, Function, MaxDivergence, Measurement, MetricOn, PrivacyMap, Result,
-    Space, TheMeasure, ZeroConcentratedDivergence, register,
+    Space, TheMeasure, ZeroConcentratedDivergence, order, register,
 };
-use opendp_measurements::{Scale, SelectionMeasure, make_noisy_max};
+use opendp_measurements::{AnySelectionMeasure, Scale, Selects, make_noisy_max};
+use opendp_transformations::{any_null, counts_in_cells, increase};
 
-use crate::private_quantile::{Choose, Rows, no_candidate, scores, sorted};
+use crate::private_quantile::{Choose, Rows, scores};
 pub(crate) use accuracy::rank_bound;
 use chooser::Chooser;
 
@@ -147,51 +148,40 @@ pub fn make_private_quantiles<T, M, MO>(
 where
     T: Atom + Number,
     M: DatasetMetric + MetricOn<Rows<T>>,
-    MO: SelectionMeasure,
+    MO: Selects,
 {
-    let steps = steps(candidates.len());
-    match choices(&alphas, steps, scale, &output_measure, input.metric()) {
-        Ok((choose, map)) => match releasing(input.domain(), candidates, choose) {
-            Ok(function) => Ok(Measurement::new(input, output_measure.0, function, map)),
-            Err(error) => Err(error),
-        },
-        Err(error) => Err(error),
-    }
+    let (count, nan) = (candidates.len(), input.domain().element().nan());
+    let (choose, map) = choices(alphas, count, scale, &output_measure, input.metric())?;
+    let function = releasing(candidates, nan, choose)?;
+    Ok(Measurement::new(input, output_measure.0, function, map))
 }
 
 register! {
     "private_quantiles.rs":
         make_private_quantiles(input, output_measure, candidates, alphas, scale)
         for T in numbers, M in dataset_metrics,
-            MO in [MaxDivergence, ZeroConcentratedDivergence];
+            MO in [MaxDivergence, ZeroConcentratedDivergence] as AnySelectionMeasure;
 }
 
-/// A function that chooses one candidate for each quantile. The input is the number of rows that
-/// each candidate represents, in units of half a row. The output is the indices of the chosen
-/// candidates. This function does not depend on the type of the rows.
-type Choosing = Box<dyn Fn(&[u64]) -> Result<Vec<usize>> + Send + Sync>;
+/// A function that chooses one candidate for each quantile. The input is the number of rows in each
+/// [cell](counts_in_cells) of the candidates. The output is the indices of the chosen candidates.
+type Choosing = Function<Vec<u64>, Vec<usize>>;
+/// Return the function that releases the chosen candidates. `nan` states whether records may be
+/// NaN.
 fn releasing<T: Atom + Number>(
-    rows: &Rows<T>,
     candidates: Vec<T>,
+    nan: bool,
     choose: Choosing,
 ) -> Result<Function<Vec<T>, Vec<T>>> {
-    let candidates = sorted(candidates)?;
-    let increases = |place: usize| candidates[place] < candidates[place + 1];
-    check(rows.element().nan(), candidates.len(), &increases)?;
-    Ok(Function::map(move |rows: &Vec<T>| {
-        let chosen = choose(&halves_of(&candidates, rows))?;
-        let mut released = Vec::with_capacity(chosen.len());
-        for place in chosen {
-            let Some(candidate) = candidates.get(place) else { return Err(no_candidate()) };
-            released.push(*candidate);
-        }
-        Ok(released)
-    }))
+    let candidates = order::sorted(&candidates);
+    check(&candidates, nan)?;
+    let counts = counts_in_cells(candidates.clone());
+    Ok(counts.then(&choose).then(&Function::rows_at(candidates)))
 }
 /// Return the function that chooses the candidates, and its map.
-fn choices<M: DatasetMetric, MO: SelectionMeasure>(
-    alphas: &[f64],
-    steps: usize,
+fn choices<M: DatasetMetric, MO: Selects>(
+    alphas: Vec<f64>,
+    candidates: usize,
     scale: Scale,
     measure: &TheMeasure<MO>,
     metric: &M,
@@ -200,12 +190,12 @@ fn choices<M: DatasetMetric, MO: SelectionMeasure>(
         let choice: Choose<MO> = make_noisy_max(scores()?, measure.clone(), scale, true)?;
         Ok((choice.function().clone(), choice.erase()))
     };
-    let chooser = Chooser::new(alphas, steps, scale, &make)?;
+    let chooser = Chooser::new(&alphas, steps(candidates), scale, &make)?;
     let (levels, metric) = (chooser.levels.clone(), metric.clone());
     let (exact, same) = (levels.clone(), metric.clone());
     let map = PrivacyMap::new(move |d_in: &u32| loss_of(&levels, metric.to_symmetric(*d_in)?))
         .with_exact(move |d_in| exact.exact_map(&distance(same.to_symmetric(*d_in)?)));
-    Ok((Box::new(move |halves| chooser.choose(halves)), map))
+    Ok((Function::map(move |cells: &Vec<u64>| chooser.choose(&halves_of(cells))), map))
 }
 fn loss_of(levels: &AnyMeasurement, d_in: u32) -> Result<f64> {
     levels.map(&distance(d_in))?.downcast_ref().copied()
@@ -232,19 +222,20 @@ fn part(alpha: f64, (low, high): (f64, f64)) -> u64 {
     let part = ((alpha - low) / (high - low) * UNIT as f64).round();
     (part.max(0.0) as u64).min(UNIT)
 }
-/// Count the rows that each candidate represents, in units of half a row.
-fn halves_of<T: Number>(candidates: &[T], rows: &[T]) -> Vec<u64> {
-    let last = candidates.len() - 1;
-    let mut halves = vec![0_u64; last + 1];
-    for row in rows {
-        let place = candidates.partition_point(|candidate| candidate < row);
-        match candidates.get(place) {
-            Some(candidate) if row < candidate && 0 < place => {
-                halves[place - 1] += 1;
-                halves[place] += 1;
-            }
-            _ => halves[place.min(last)] += 2,
-        }
+/// Compute the number of rows that each candidate represents, in units of half a row. The input is
+/// the number of rows in each [cell](counts_in_cells) of the candidates.
+fn halves_of(cells: &[u64]) -> Vec<u64> {
+    let mut halves: Vec<u64> = Vec::with_capacity(cells.len() / 2);
+    for cell in cells.windows(3).step_by(2) {
+        // The rows below the candidate, the rows that are equal to it, and the rows above it.
+        halves.push(cell[0].saturating_add(cell[1].saturating_mul(2)).saturating_add(cell[2]));
+    }
+    // Rows below all candidates, or above all candidates, have no other candidate.
+    if let (Some(first), Some(below)) = (halves.first_mut(), cells.first()) {
+        *first = first.saturating_add(*below);
+    }
+    if let (Some(last), Some(above)) = (halves.last_mut(), cells.last()) {
+        *last = last.saturating_add(*above);
     }
     halves
 }
@@ -252,12 +243,14 @@ fn halves_of<T: Number>(candidates: &[T], rows: &[T]) -> Vec<u64> {
 fn steps(candidates: usize) -> usize {
     (POINTS / candidates.max(1)).clamp(2, MOST_STEPS)
 }
-/// Check that records are not NaN, and that there are candidates without repetitions. The function
-/// `increases` compares a sorted candidate with the next one.
-fn check(nan: bool, candidates: usize, increases: &dyn Fn(usize) -> bool) -> Result<()> {
-    let reason = if nan {
+/// Check that records are not NaN, and that there are candidates without NaN and without
+/// repetitions. The candidates are sorted.
+fn check<T: Atom>(candidates: &[T], nan: bool) -> Result<()> {
+    let reason = if any_null(candidates) {
+        "candidates: expected numbers, found NaN"
+    } else if nan {
         "input: NaN has no order, so it has no quantiles: replace NaN first"
-    } else if candidates == 0 || !(0..candidates - 1).all(increases) {
+    } else if candidates.is_empty() || !increase(candidates) {
         "candidates: expected at least one number, and no number twice"
     } else {
         return Ok(());
@@ -267,19 +260,22 @@ fn check(nan: bool, candidates: usize, increases: &dyn Fn(usize) -> bool) -> Res
 /// Compute the position of each point, in units of `1 / (2 steps)` of a row. The input is the
 /// number of rows that each candidate represents, in units of half a row.
 fn positions(halves: &[u64], steps: usize) -> Vec<u64> {
-    let mut below = 0;
+    let mut below = 0_u64;
     let mut positions = Vec::with_capacity(halves.len() * (steps + 1));
     let unit = steps as u64;
     for own in halves {
-        positions.extend((0..=unit).map(|step| unit * below + step * own));
-        below += own;
+        for step in 0..=unit {
+            let own = step.saturating_mul(*own);
+            positions.push(unit.saturating_mul(below).saturating_add(own));
+        }
+        below = below.saturating_add(*own);
     }
     positions
 }
 /// Check that the levels of quantiles are from 0 to 1, and in increasing order.
-fn increasing(alphas: &[f64]) -> Result<()> {
+fn ordered(alphas: &[f64]) -> Result<()> {
     let within = alphas.iter().all(|alpha| (0.0..=1.0).contains(alpha));
-    if within && alphas.windows(2).all(|pair| pair[0] < pair[1]) {
+    if within && increase(alphas) {
         return Ok(());
     }
     let reason = "expected quantiles from 0 to 1 in increasing order, such as [0.25, 0.5, 0.75]";

@@ -1,18 +1,16 @@
 //! Truncated Laplace noise on the counts of keys, with a threshold that hides rare keys.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
 
 use opendp_core::arith::{Directed, DirectedFloat, InfCast, Integer, shown};
-use opendp_core::order::places;
 use opendp_core::random::{NoEntropy, RandomSource, with_secure};
 use opendp_core::{
-    AbsoluteDistance, Approximate, Atom, AtomDomain, Distance, Error, Function, HashableAtom,
-    L01InfDistance, MapDomain, MaxDivergence, Measurement, PrivacyMap, Result, Space, register,
+    AbsoluteDistance, Approximate, Atom, AtomDomain, Distance, Error, HashableAtom, L01InfDistance,
+    MapDomain, MaxDivergence, Measurement, PrivacyMap, Result, Space, register,
 };
-use opendp_measurements::Scale;
 use opendp_measurements::accuracy::Noise;
 use opendp_measurements::samplers::{bernoulli, discrete_laplace};
+use opendp_measurements::{Keep, Kept, Scale, keeping};
 
 /// The space of maps from keys to counts.
 type Counts<K, V> =
@@ -156,14 +154,10 @@ where
     K: HashableAtom,
     V: Atom + Integer + Distance,
 {
-    match Truncated::new(scale, threshold) {
-        Ok(noise) => {
-            let function = Function::map(move |counts: &HashMap<K, V>| noise.release(counts));
-            Ok(Measurement::new(input, Approximate::default(), function, loss_of(noise))
-                .with_accuracy(accuracy_of(scale)))
-        }
-        Err(error) => Err(error),
-    }
+    let noise = Truncated::new(scale, threshold)?;
+    let (function, loss, accuracy) = (keeping(noise.keep()), loss_of(noise), accuracy_of(scale));
+    let measure = Approximate::default();
+    Ok(Measurement::new(input, measure, function, loss).with_accuracy(accuracy))
 }
 /// Return the map of the measurement. Its distances are in the type of the counts.
 fn loss_of<V: Atom + Integer + Distance>(
@@ -223,48 +217,33 @@ impl Truncated {
             }
         }
     }
-    /// Return the noisy counts that reach their thresholds, each with its index in `counts`. A
-    /// count of 0 stands for an absent key.
-    fn kept(&self, counts: &[i128]) -> Result<Vec<(usize, i128)>> {
+    fn keep<V: Integer>(self) -> Keep<V> {
+        Box::new(move |counts| self.kept(counts))
+    }
+    /// Replace counts by noisy counts, and return the indices of those that reach their thresholds.
+    fn kept<V: Integer>(&self, counts: &mut [V]) -> Result<Kept> {
+        let mut noisy = Vec::with_capacity(counts.len());
+        for count in counts.iter() {
+            noisy.push(whole(*count)?);
+        }
+        let kept = self.kept_of(&mut noisy)?;
+        for (_, place) in &kept {
+            counts[*place] = V::saturating_from_i128(noisy[*place]);
+        }
+        Ok(kept)
+    }
+    /// Do the same for counts of the type `i128`.
+    fn kept_of(&self, counts: &mut [i128]) -> Result<Kept> {
         with_secure(|source| {
             let mut kept = Vec::new();
-            for (place, count) in counts.iter().enumerate().filter(|(_, count)| **count != 0) {
-                kept.extend(self.noisy(*count, source)?.map(|noisy| (place, noisy)));
+            for (place, count) in counts.iter_mut().enumerate() {
+                if let Some(noisy) = self.noisy(*count, source)? {
+                    *count = noisy;
+                    kept.push((0, place));
+                }
             }
             Ok(kept)
         })
-    }
-    /// Return the noisy counts that reach their thresholds, each with its index in `counts`. Their
-    /// order depends only on the keys. Also return the hasher of the new map.
-    fn kept_in_order<K: HashableAtom>(
-        &self,
-        keys: &[&K],
-        counts: &[i128],
-    ) -> Result<(RandomState, Vec<(usize, i128)>)> {
-        let (hasher, kept) = (RandomState::new(), self.kept(counts)?);
-        let mut hashes = Vec::with_capacity(kept.len());
-        for (place, _) in &kept {
-            hashes.push(hasher.hash_one(keys[*place]));
-        }
-        Ok((hasher, reordered(kept, &hashes)))
-    }
-    fn release<K: HashableAtom, V: Integer>(
-        &self,
-        counts: &HashMap<K, V>,
-    ) -> Result<HashMap<K, V>> {
-        let mut keys = Vec::with_capacity(counts.len());
-        let mut numbers = Vec::with_capacity(counts.len());
-        for (key, count) in counts {
-            keys.push(key);
-            match whole(*count) {
-                Ok(count) => numbers.push(count),
-                Err(error) => return Err(error),
-            }
-        }
-        match self.kept_in_order(&keys, &numbers) {
-            Ok((hasher, kept)) => Ok(released(&keys, &kept, hasher)),
-            Err(error) => Err(error),
-        }
     }
     fn loss(&self, (parts, sum, largest): (u32, i128, i128)) -> Result<(f64, f64)> {
         let change = sum.min(largest);
@@ -303,24 +282,6 @@ impl Truncated {
         }
         Ok(above(k + 1 - change)?.inf_mul(part)?.inf_div(whole)?.min(1.0))
     }
-}
-/// Build a map of the kept keys and their noisy counts. The entries are inserted in order.
-fn released<K: HashableAtom, V: Integer>(
-    keys: &[&K],
-    kept: &[(usize, i128)],
-    hasher: RandomState,
-) -> HashMap<K, V> {
-    let mut map = HashMap::with_capacity_and_hasher(kept.len(), hasher);
-    for (place, noisy) in kept {
-        let noisy = V::saturating_from_i128(*noisy);
-        map.insert(keys[*place].clone(), noisy);
-    }
-    map
-}
-/// Sort counts by the hashes of their keys.
-fn reordered(kept: Vec<(usize, i128)>, hashes: &[u64]) -> Vec<(usize, i128)> {
-    let order = places(kept.len(), &|left, right| hashes[left].cmp(&hashes[right]));
-    order.into_iter().map(|next| kept[next]).collect()
 }
 /// Convert an integer of any type to `i128`. Only `u128` has numbers that do not fit.
 fn whole<V: Integer>(number: V) -> Result<i128> {

@@ -1,6 +1,6 @@
 //! Domains, metrics, measures, and the results of constructors, as arguments.
 
-use std::any::TypeId;
+use std::any::{Any, TypeId};
 
 use serde_json::Value as Json;
 
@@ -102,7 +102,35 @@ macro_rules! descriptors {
 descriptors! {
     TheDomain Domain Domain AnyDomain;
     TheMetric Metric Metric AnyMetric;
-    TheMeasure Measure Measure AnyMeasure;
+}
+impl<T: Measure> Argument for TheMeasure<T> {
+    fn type_name() -> TypeName {
+        T::type_name()
+    }
+    fn accepts(arg: &Arg) -> bool {
+        measure(arg, TypeId::of::<T>()).and_then(T::view).is_some()
+    }
+    fn from_arg(arg: &Arg) -> Result<Self> {
+        match (measure(arg, TypeId::of::<T>()).and_then(T::view), arg) {
+            (Some(measure), _) => Ok(TheMeasure(measure)),
+            (None, Arg::Made(Constructed::Measure(inner))) => Err(inner.mismatch(T::type_name)),
+            (None, _) => Err(wrong(&T::type_name(), arg)),
+        }
+    }
+    const STOOD_FOR: fn(&Arg) -> Option<TypeName> =
+        if T::STANDS { stood_for::<T> } else { super::stands_for_none };
+}
+/// Return the measure that an argument is. The caller wants a measure of the type `id`.
+fn measure(arg: &Arg, id: TypeId) -> Option<&dyn Any> {
+    match arg {
+        Arg::Made(Constructed::Measure(inner)) => Some(inner.object(id)),
+        Arg::Value(value) => Some(&**value),
+        _ => None,
+    }
+}
+fn stood_for<T: Measure>(arg: &Arg) -> Option<TypeName> {
+    let measure = T::view(measure(arg, TypeId::of::<T>())?)?;
+    Some(measure.erased().inner_type())
 }
 
 macro_rules! objects {

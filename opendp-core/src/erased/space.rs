@@ -101,6 +101,7 @@ impl<M: Metric> ErasedMetric for M {
     }
 }
 pub(crate) trait ErasedMeasure: Erased {
+    fn stands_for(&self) -> Option<AnyMeasure>;
     fn check(&self, loss: &AnyDistance) -> Result<()>;
     fn distance(&self, json: &Json) -> Result<AnyDistance>;
     fn json(&self) -> Json;
@@ -112,6 +113,9 @@ pub(crate) trait ErasedMeasure: Erased {
     fn together(&self, parts: &[f64]) -> Result<AnyDistance>;
 }
 impl<M: Measure> ErasedMeasure for M {
+    fn stands_for(&self) -> Option<AnyMeasure> {
+        if M::STANDS { Some(Measure::erased(self)) } else { None }
+    }
     fn check(&self, loss: &AnyDistance) -> Result<()> {
         loss.check_loss::<M::Distance>()
     }
@@ -184,7 +188,7 @@ macro_rules! any {
                 }
             }
             #[cold]
-            fn mismatch(&self, expected: fn() -> TypeName) -> Error {
+            pub(crate) fn mismatch(&self, expected: fn() -> TypeName) -> Error {
                 Error::Downcast { expected: expected(), found: self.inner_type() }
             }
             /// Borrow the object as a `T`. The type of the object must have been checked before.
@@ -195,7 +199,7 @@ macro_rules! any {
                 }
             }
             /// Return this object if `id` is its own type, and otherwise the object inside.
-            fn object(&self, id: TypeId) -> &dyn Any {
+            pub(crate) fn object(&self, id: TypeId) -> &dyn Any {
                 if id == TypeId::of::<Self>() { self } else { self.as_any() }
             }
             /// Return whether the type that was erased is `T`.
@@ -282,6 +286,11 @@ impl AnyMetric {
     }
 }
 impl AnyMeasure {
+    /// If the type of this measure stands for several measures, return the measure that this value
+    /// represents. Otherwise return this measure itself.
+    pub(crate) fn real(&self) -> AnyMeasure {
+        self.0.stands_for().unwrap_or_else(|| self.clone())
+    }
     /// Decode a privacy loss that the result of a map must not exceed. Round this loss down to a
     /// value of the measure's loss type.
     ///

@@ -103,16 +103,7 @@ impl AnyValue {
     /// # Errors
     /// `FailedCast` when the value has another type.
     pub fn downcast_ref<T: Carrier>(&self) -> Result<&T> {
-        match self.inside().downcast_ref::<T>() {
-            Some(value) => Ok(value),
-            None => {
-                let itself: &dyn Any = self;
-                match itself.downcast_ref::<T>() {
-                    Some(value) => Ok(value),
-                    None => Err(self.another(T::type_name())),
-                }
-            }
-        }
+        AnyRef::of(self).downcast_ref()
     }
     fn inside(&self) -> &dyn Any {
         match &self.0 {
@@ -253,6 +244,24 @@ impl<'a> AnyRef<'a> {
             Some(erased) => erased.chunk(),
             None => AnyChunk { value: Some(self.0), start: 0, end: self.0.rows() },
         }
+    }
+    /// Borrow the value as a `T`.
+    pub(crate) fn downcast_ref<T: Carrier>(self) -> Result<&'a T> {
+        match self.object(TypeId::of::<T>).downcast_ref() {
+            Some(value) => Ok(value),
+            None => Err(self.another(T::type_name)),
+        }
+    }
+    /// Return the value, or the value inside if the value is erased and `id` is another type.
+    fn object(self, id: fn() -> TypeId) -> &'a dyn Any {
+        match (self.0 as &dyn Any).downcast_ref::<AnyValue>() {
+            Some(erased) if id() != TypeId::of::<AnyValue>() => erased.inside(),
+            _ => self.0,
+        }
+    }
+    #[cold]
+    fn another(self, expected: fn() -> TypeName) -> Error {
+        self.chunk().another(expected)
     }
     /// Return an erased copy of the value. A value that is already erased is shared, not copied.
     pub(crate) fn to_value(self) -> AnyValue {

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::fold::{AfterRows, AnyState, Fold, FoldStage, ThenStage, leaf};
 use super::label::{Label, Types};
-use super::map::{Last, MapStage};
+use super::map::{InOrder, Last, MapStage};
 use super::rows::{Body, Projection, RowsLeaf, RowsStage, Run, Sequence};
 use super::with_threads;
 use crate::erased::{AnyChunk, AnyRef, AnyValue};
@@ -61,36 +61,31 @@ impl Stage {
     pub(super) fn leaf_of(leaf: RowsLeaf) -> Self {
         Stage::Rows(Arc::new(leaf), Label::unlabelled())
     }
-    /// Fuse this stage and the next stage into one pass. Return `None` if they cannot be fused.
-    pub(super) fn then(&self, next: &Stage) -> Option<Stage> {
+    /// Fuse this stage and the next stage into one pass. If they cannot be fused, the next stage
+    /// runs on the whole output of this stage.
+    pub(crate) fn then(&self, next: &Stage) -> Stage {
         match (self, next) {
             (Stage::Rows(first, label), Stage::Rows(second, more)) => {
                 let both = Arc::new(Sequence(first.clone(), second.clone()));
-                Some(Stage::Rows(both, label.then(more)))
+                Stage::Rows(both, label.then(more))
             }
             (Stage::Rows(rows, label), Stage::Fold(fold, more)) => {
-                Some(Stage::Fold(fold_after(rows, fold), label.then(more)))
+                Stage::Fold(fold_after(rows, fold), label.then(more))
             }
             (Stage::Fold(fold, label), _) => {
-                Some(Stage::Fold(fold_then(fold.clone(), next.clone()), label.clone()))
+                Stage::Fold(fold_then(fold.clone(), next.clone()), label.clone())
             }
-            _ => None,
+            _ => Stage::Map(Arc::new(InOrder(self.clone(), next.clone()))),
         }
     }
     /// Run the stage on a typed value.
     pub(crate) fn eval<I: Carrier, O: Carrier>(&self, input: &I) -> Result<O> {
         AnyValue::downcast_result(self.run(AnyRef::of(input)))
     }
-    /// Run the stage on an erased value. The value is not copied or erased again.
-    pub(super) fn eval_erased(&self, input: &AnyValue) -> Result<AnyValue> {
-        match self {
-            Stage::Map(map) => map.call_on(input),
-            _ => self.pass(input.chunk()),
-        }
-    }
+    /// Run the stage on a value that the caller still uses.
     pub(super) fn run(&self, input: AnyRef<'_>) -> Result<AnyValue> {
         match self {
-            Stage::Map(map) => map.call(&mut input.to_value()),
+            Stage::Map(map) => map.call_on(input),
             _ => self.pass(input.chunk()),
         }
     }

@@ -72,7 +72,7 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Transformation<DI, MI, DO, 
     ///
     /// Both arguments are functions, because functions need no code that drops them after a panic.
     /// `function` must return a function of rows or a fold. A [`map`](Function::map) gives the same
-    /// results, but copies its input.
+    /// results, but erases its output.
     ///
     /// # Errors
     /// The errors of `outcome`.

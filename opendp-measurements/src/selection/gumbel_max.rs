@@ -11,7 +11,7 @@ use opendp_core::{
 
 use crate::noise::quotient::{exact_quotient, finite_distance, quotient};
 use crate::samplers::{Optimize, Score, gumbel_top_k};
-use crate::selection::{AnyScoreMetric, check_best, choosing_one_by};
+use crate::selection::{AnyScoreMetric, check_best, choosing_one};
 use crate::{Scale, Temperature, accuracy};
 
 /// A metric on vectors of scores. A distance in the metric bounds the loss of a choice by Gumbel
@@ -141,7 +141,7 @@ where
     };
     let bound = accuracy_of_choice(scale, input.domain().size());
     let map = loss_of_choice(input.metric().clone(), scale);
-    let function = choosing_one_by(scale, optimize, gumbel_top_k::<T, _>);
+    let function = choosing_one(scale, optimize, gumbel_top_k::<T, _>);
     Ok(Measurement::new(input, MaxDivergence, function, map).with_accuracy_of_scores(bound))
 }
 /// Build the privacy map, which is the same for all types of scores.

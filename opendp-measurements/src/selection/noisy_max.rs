@@ -6,10 +6,12 @@ use opendp_core::{
     Space, TheMeasure, VectorDomain, ZeroConcentratedDivergence,
 };
 
+use crate::Scale;
 use crate::samplers::{Optimize, Score};
 use crate::selection::gumbel_max::{ScoreMetric, accuracy_of_choice};
-use crate::selection::{AnyScoreMetric, check_best, choosing_one, loss_of_choices};
-use crate::{Scale, SelectionMeasure};
+use crate::selection::{
+    AnyScoreMetric, AnySelectionMeasure, Selects, check_best, choosing_one, loss_of_choices,
+};
 
 /// Make a measurement that chooses the index of a good score.
 ///
@@ -119,7 +121,7 @@ pub fn make_noisy_max<T, M, MO>(
 where
     T: Atom + Number + Score,
     M: MetricOn<VectorDomain<AtomDomain<T>>> + ScoreMetric,
-    MO: SelectionMeasure,
+    MO: Selects,
 {
     let optimize = if negate { Optimize::Min } else { Optimize::Max };
     let input = match check_best(input, optimize, "negate", "true") {
@@ -127,8 +129,8 @@ where
         Err(error) => return Err(error),
     };
     let bound = accuracy_of_choice(scale, input.domain().size());
-    let map = loss_of_choices::<M, MO>(input.metric().clone(), scale, 1);
-    let function = choosing_one::<MO, T>(scale, optimize);
+    let map = loss_of_choices(&output_measure.0, input.metric().clone(), scale, 1);
+    let function = choosing_one(scale, optimize, output_measure.0.chooser());
     let made = Measurement::new(input, output_measure.0, function, map);
     Ok(made.with_accuracy_of_scores(bound))
 }
@@ -138,7 +140,7 @@ macro_rules! register_at {
         register! {
             "noisy_max.rs": make_noisy_max(input, output_measure, scale, negate = false)
                 for T in [$t], M in [LInfDistance<$t>, RangeDistance<$t>] as AnyScoreMetric<true>,
-                    MO in [MaxDivergence, ZeroConcentratedDivergence];
+                    MO in [MaxDivergence, ZeroConcentratedDivergence] as AnySelectionMeasure;
         }
     )+};
 }

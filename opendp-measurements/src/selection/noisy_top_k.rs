@@ -6,10 +6,12 @@ use opendp_core::{
     Result, Space, TheMeasure, VectorDomain, ZeroConcentratedDivergence,
 };
 
+use crate::Scale;
 use crate::samplers::{Optimize, Score};
 use crate::selection::gumbel_max::ScoreMetric;
-use crate::selection::{AnyScoreMetric, check_best, choosing, loss_of_choices};
-use crate::{Scale, SelectionMeasure};
+use crate::selection::{
+    AnyScoreMetric, AnySelectionMeasure, Selects, check_best, choosing, loss_of_choices,
+};
 
 /// Make a measurement that chooses the indices of several good scores, in the order of choice.
 ///
@@ -109,7 +111,7 @@ pub fn make_noisy_top_k<T, M, MO>(
 where
     T: Atom + Number + Score,
     M: MetricOn<VectorDomain<AtomDomain<T>>> + ScoreMetric,
-    MO: SelectionMeasure,
+    MO: Selects,
 {
     if let Err(error) = check_count(k, input.domain().size()) {
         return Err(error);
@@ -119,8 +121,8 @@ where
         Ok(input) => input,
         Err(error) => return Err(error),
     };
-    let map = loss_of_choices::<M, MO>(input.metric().clone(), scale, k);
-    let function = choosing::<MO, T>(k, scale, optimize);
+    let map = loss_of_choices(&output_measure.0, input.metric().clone(), scale, k);
+    let function = choosing(k, scale, optimize, output_measure.0.chooser());
     Ok(Measurement::new(input, output_measure.0, function, map))
 }
 fn check_count(k: usize, size: Option<usize>) -> Result<()> {
@@ -137,7 +139,7 @@ macro_rules! register_at {
         register! {
             "noisy_top_k.rs": make_noisy_top_k(input, output_measure, k, scale, negate = false)
                 for T in [$t], M in [LInfDistance<$t>, RangeDistance<$t>] as AnyScoreMetric<true>,
-                    MO in [MaxDivergence, ZeroConcentratedDivergence];
+                    MO in [MaxDivergence, ZeroConcentratedDivergence] as AnySelectionMeasure;
         }
     )+};
 }

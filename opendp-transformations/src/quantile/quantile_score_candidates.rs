@@ -9,7 +9,7 @@ use opendp_core::{
 use crate::Alpha;
 use crate::increasing::{any_null, increase};
 use crate::quantile::alpha::Fraction;
-use crate::quantile::ranks::{Equal, QuantileScores};
+use crate::quantile::ranks::{Alphas, Equal, QuantileScores, Rule};
 use crate::rows::clamp::may_be_nan;
 use crate::rows::each::Input;
 use crate::symmetric::Records;
@@ -135,7 +135,8 @@ where
     check(input.domain(), &candidates)?;
     let alpha = alpha.for_size(input.domain().size());
     let (output, map) = scores(&input, candidates.len(), alpha)?;
-    let function = Function::fold(QuantileScores::new(candidates, alpha, equal));
+    let rule = Rule::Scores(Alphas { alpha, equal });
+    let function = Function::fold(QuantileScores::new(candidates, rule));
     Ok(Transformation::new(input, output, function, map))
 }
 type Scores<M, MO> = (Space<VectorDomain<AtomDomain<u64>>, MO>, StabilityMap<M, MO>);

@@ -1,13 +1,21 @@
 //! Counts the records that are below, equal to, and above each candidate.
 
-use opendp_core::{Atom, Codec, Fold, Result, TypeName, arith::Number};
+use opendp_core::{Atom, Codec, Fold, Function, Result, TypeName, arith::Number};
 use serde_json::Value as Json;
 
 use crate::count::counts::Counts;
 use crate::quantile::alpha::Fraction;
 use crate::quantile::finder::Finder;
 
-/// Scores each candidate for a quantile.
+/// Make the function that counts the rows in the cells of candidates. The result has one count for
+/// each cell. [`QuantileScores`] defines the cells.
+///
+/// There must be at least one candidate, and the candidates must strictly increase.
+pub fn counts_in_cells<T: Atom + Number>(candidates: Vec<T>) -> Function<Vec<T>, Vec<u64>> {
+    Function::fold(QuantileScores::new(candidates, Rule::Counts))
+}
+
+/// Scores each candidate for a quantile, or counts the records near each candidate.
 ///
 /// The state of this fold counts records in cells. Candidates are numbered from zero. Cell
 /// `2 i + 1` counts the records that are equal to candidate `i`. Cell `0` counts the records below
@@ -19,10 +27,17 @@ pub(crate) struct QuantileScores<T> {
     rule: Rule,
     finder: Finder<T>,
 }
+/// The rule by which the counts of the cells give the result.
+pub(crate) enum Rule {
+    /// The result is the counts themselves.
+    Counts,
+    /// The result is the scores of the candidates.
+    Scores(Alphas),
+}
 /// The rule by which the numbers of records give the score of a candidate.
-struct Rule {
-    alpha: Fraction,
-    equal: Equal,
+pub(crate) struct Alphas {
+    pub(crate) alpha: Fraction,
+    pub(crate) equal: Equal,
 }
 /// States how the records that are equal to a candidate affect its score.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,20 +51,31 @@ pub(crate) enum Equal {
 impl<T: Atom + Number> QuantileScores<T> {
     /// Prepare to score these candidates. There must be at least one candidate, and the candidates
     /// must strictly increase.
-    pub(crate) fn new(candidates: Vec<T>, alpha: Fraction, equal: Equal) -> Self {
+    pub(crate) fn new(candidates: Vec<T>, rule: Rule) -> Self {
         let finder = Finder::new(&candidates);
-        QuantileScores { candidates, rule: Rule { alpha, equal }, finder }
+        QuantileScores { candidates, rule, finder }
     }
 }
 impl Rule {
     fn label(&self, name: &TypeName, candidates: &Json) -> String {
-        let Fraction { numerator, denominator } = self.alpha;
-        let scores = match self.equal {
+        let Rule::Scores(Alphas { alpha, equal }) = self else {
+            return format!("counts of {name} among {candidates}");
+        };
+        let Fraction { numerator, denominator } = alpha;
+        let scores = match equal {
             Equal::LeftOut => "quantile scores",
             Equal::Ranks => "quantile rank scores",
         };
         format!("{scores} of {name} at {numerator}/{denominator} among {candidates}")
     }
+    fn result(&self, state: Counts) -> Vec<u64> {
+        match self {
+            Rule::Counts => state.into(),
+            Rule::Scores(alphas) => alphas.scores(state),
+        }
+    }
+}
+impl Alphas {
     /// Return the scores of the candidates for the counts of the cells.
     fn scores(&self, state: Counts) -> Vec<u64> {
         let state = Vec::from(state);
@@ -107,7 +133,7 @@ impl<T: Atom + Number> Fold<Vec<T>, Vec<u64>> for QuantileScores<T> {
         state.merge(&other)
     }
     fn finish(&self, state: Counts) -> Result<Vec<u64>> {
-        Ok(self.rule.scores(state))
+        Ok(self.rule.result(state))
     }
 }
 
@@ -115,9 +141,13 @@ impl<T: Atom + Number> Fold<Vec<T>, Vec<u64>> for QuantileScores<T> {
 mod tests {
     use super::*;
 
-    fn scores(candidates: &[f64], numerator: u64, denominator: u64) -> QuantileScores<f64> {
+    fn alphas(numerator: u64, denominator: u64) -> Alphas {
         let alpha = Fraction { numerator, denominator };
-        QuantileScores::new(candidates.to_vec(), alpha, Equal::LeftOut)
+        Alphas { alpha, equal: Equal::LeftOut }
+    }
+    fn scores(candidates: &[f64], numerator: u64, denominator: u64) -> QuantileScores<f64> {
+        let rule = Rule::Scores(alphas(numerator, denominator));
+        QuantileScores::new(candidates.to_vec(), rule)
     }
 
     #[test]
@@ -131,14 +161,16 @@ mod tests {
             let count = |x: f64| data.iter().filter(|row| **row == x).count() as u64;
             let expected = [count(-2.0), count(-1.0), 0, count(0.0), count(1.0), count(2.0), 0];
             assert_eq!(Vec::from(state), expected);
+            let counts = counts_in_cells(vec![-1.0, 0.0, 2.0]);
+            assert_eq!(counts.eval(&data).unwrap(), expected);
         }
     }
     #[test]
     fn saturates_a_score_once_and_late() {
-        let huge = scores(&[0.0], 1, u64::MAX);
-        assert_eq!(huge.rule.score(u64::MAX, 0, 0), u64::MAX);
-        assert_eq!(huge.rule.score(1, 0, u64::MAX), 1);
-        let both = scores(&[0.0], 1 << 62, 1 << 63);
-        assert_eq!(both.rule.score(1 << 60, 0, 1 << 60), 0);
+        let huge = alphas(1, u64::MAX);
+        assert_eq!(huge.score(u64::MAX, 0, 0), u64::MAX);
+        assert_eq!(huge.score(1, 0, u64::MAX), 1);
+        let both = alphas(1 << 62, 1 << 63);
+        assert_eq!(both.score(1 << 60, 0, 1 << 60), 0);
     }
 }

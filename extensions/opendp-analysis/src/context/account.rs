@@ -3,6 +3,7 @@
 
 use opendp_core::arith::{DirectedFloat, Exact};
 use opendp_core::{Error, Ledger, Result};
+use opendp_measurements::Collected;
 use opendp_measurements::accounting::{
     self, AdaptiveAccount, AdaptiveLoss, Kind, Share, SharePair, SharedAccount, joined_delta,
     joined_mu, pure_of_mu,
@@ -259,7 +260,7 @@ impl<MO: Accounted> Account<MO> {
     }
 }
 fn times(left: &[Exact], part: &Exact) -> Vec<Exact> {
-    left.iter().map(|left| left.times(part)).collect()
+    left.iter().map(|left| left.times(part)).collected()
 }
 /// For each filter of the account, return the fraction `part` of its room.
 fn fractions(account: &AdaptiveAccount, part: &Exact) -> Vec<(Endowment, Exact)> {

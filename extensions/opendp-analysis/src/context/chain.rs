@@ -14,7 +14,7 @@ use opendp_measurements::accounting::{
     concentrated_epsilon, joined_epsilon, mu_squared_of_choices,
 };
 use opendp_measurements::{Scale, SelectionMeasure, make_composition};
-use opendp_transformations::Alpha;
+use opendp_transformations::{Alpha, increase};
 
 use super::draft::{Bound, Built, Dials, Losses, OfTable, Square, TableMap};
 use super::{Accounted, Noisy, Table, TableDomain};
@@ -184,7 +184,7 @@ pub(super) fn several<T: Atom + Number, MB: SelectionMeasure>(
     make_composition(choices)?.then(sorted)
 }
 pub(super) fn increasing(alphas: &[f64]) -> Result<()> {
-    if !alphas.is_empty() && alphas.windows(2).all(|pair| pair[0] < pair[1]) {
+    if !alphas.is_empty() && increase(alphas) {
         return Ok(());
     }
     let reason = "expected quantiles in increasing order, such as [0.25, 0.5, 0.75]";

@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use opendp_core::arith::Exact;
 use opendp_core::{Error, Result};
+use opendp_measurements::Collected;
 use opendp_measurements::Scale;
 use opendp_measurements::accounting::joined_epsilon;
 
@@ -297,7 +298,7 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
             weight => *weight,
         };
         let drafts = self.drafts.iter().zip(&self.goals);
-        drafts.map(|(draft, goal)| draft.item(wider(goal), units)).collect()
+        drafts.map(|(draft, goal)| draft.item(wider(goal), units)).try_collected()
     }
     fn endowed(&self) -> Result<Endowed> {
         if self.items.is_empty() {

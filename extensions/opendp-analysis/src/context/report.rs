@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 
 use opendp_core::arith::Exact;
 use opendp_core::{Codec, Result};
+use opendp_measurements::Collected;
 use opendp_measurements::accounting::SharePair;
 use serde_json::{Value as Json, json};
 
@@ -187,8 +188,11 @@ fn written_up(amount: &Exact) -> f64 {
 }
 /// Return the parts of an amount as JSON, with their names.
 fn named(names: &[&str], parts: &[Exact], float: fn(&Exact) -> f64) -> Json {
-    let named = names.iter().zip(parts);
-    Json::Object(named.map(|(name, part)| ((*name).to_owned(), float(part).to_json())).collect())
+    let mut named = serde_json::Map::new();
+    for (name, part) in names.iter().zip(parts) {
+        named.insert((*name).to_owned(), float(part).to_json());
+    }
+    Json::Object(named)
 }
 /// Return the entries as JSON. `names` are the names of the parts of a loss.
 fn releases(names: &[&str], entries: &[Entry]) -> Json {
@@ -209,7 +213,7 @@ fn releases(names: &[&str], entries: &[Entry]) -> Json {
             "left": named(names, &entry.left, Exact::to_f64_down),
         })
     };
-    entries.iter().map(entry).collect()
+    Json::Array(entries.iter().map(entry).collected())
 }
 /// Write a number for display. Use at most 5 decimals for a magnitude below 1, at most 4 for a
 /// magnitude below 10, and at most 2 for a larger magnitude. Use an exponent if the magnitude is

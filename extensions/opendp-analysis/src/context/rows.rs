@@ -234,7 +234,7 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
                 let measure = TheMeasure(MO::Base::default());
                 let chosen = scores
                     .then(|scores| make_noisy_top_k(scores, measure, k, dials.scale, false))?;
-                Ok(of_base(&chosen.then(|| Ok(named(&names)))?))
+                Ok(of_base(&chosen.then(|| Ok(Function::rows_at(names.clone())))?))
             })
         });
         // Let `n` be the number of categories. Exponential noise is not negative. Except with
@@ -308,17 +308,6 @@ fn of_tables<T: Atom, DO: Domain, M: Metric>(
 ) -> Result<TableTotal<DO, M>> {
     let total = total_of_tables(space, total?, source.reader());
     Ok(if resized { halved(total) } else { total })
-}
-/// Return a function that replaces indices by names.
-fn named<T: Atom>(names: &[T]) -> Function<Vec<usize>, Vec<T>> {
-    let names = names.to_vec();
-    Function::map(move |chosen: &Vec<usize>| {
-        let mut found = Vec::with_capacity(chosen.len());
-        for place in chosen {
-            found.extend(names.get(*place).cloned());
-        }
-        Ok(found)
-    })
 }
 /// Return the bound on the error of a choice of several categories.
 fn top_bound(chances: usize) -> Bound {

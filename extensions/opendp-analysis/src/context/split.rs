@@ -2,6 +2,7 @@
 
 use opendp_core::arith::{Exact, shown};
 use opendp_core::{Error, Result};
+use opendp_measurements::Collected;
 
 use opendp_measurements::accounting::SharePair;
 
@@ -105,7 +106,7 @@ impl Split {
     /// # Errors
     /// `Argument` when there are no shares, or a weight is not positive and finite.
     pub fn by_kinds(shares: &[(ShareKind, f64)]) -> Result<Self> {
-        let weights: Vec<f64> = shares.iter().map(|(_, weight)| *weight).collect();
+        let weights = shares.iter().map(|(_, weight)| *weight).collected();
         Split::by_weights(&weights)?;
         Ok(Split(Kind::Fixed(shares.to_vec())))
     }
@@ -127,7 +128,7 @@ impl Split {
             }
             ShareKind::Keys => SharePair::Private { epsilon: weight, delta },
         };
-        Some(shares.iter().map(pair).collect())
+        Some(shares.iter().map(pair).collected())
     }
     /// Let the analyst set a limit on the cost of each query, one query after another.
     pub fn as_you_go() -> Self {

@@ -10,6 +10,7 @@ use opendp_core::{
     Atom, AtomDomain, Codec, DataFrame, Domain, Error, MetricOn, Named, Result, SymmetricDistance,
     TypeName, VectorDomain, carrier, named,
 };
+use opendp_measurements::Collected;
 use serde_json::{Value as Json, json};
 
 mod cells;
@@ -41,6 +42,22 @@ struct Column {
     size: usize,
     rows: Arc<dyn Cells>,
 }
+/// The rows of a column, without their type.
+struct Held {
+    holds: fn() -> TypeName,
+    size: usize,
+    rows: Arc<dyn Cells>,
+}
+impl Held {
+    fn of<T: Atom>(rows: Vec<T>) -> Self {
+        Held { holds: T::type_name, size: rows.len(), rows: Arc::new(rows) }
+    }
+}
+/// Return the cells of a column of a frame, if they have the type `T`.
+fn held<T: Atom>(column: &opendp_core::Column) -> Option<Held> {
+    let cells = column.cells::<T>()?;
+    Some(Held::of(cells.to_vec()))
+}
 /// Check that a frame has columns of the same names and types as the first frame. Without this
 /// check, if a frame lacked a column, its rows would get default values in this column.
 fn check_alike(first: &DataFrame<String>, frame: &DataFrame<String>) -> Result<()> {
@@ -53,7 +70,7 @@ fn check_alike(first: &DataFrame<String>, frame: &DataFrame<String>) -> Result<(
     }
     let header = |frame: &DataFrame<String>| {
         let columns = frame.columns().map(|(name, c)| format!("`{name}` of {}", c.cell_type()));
-        columns.collect::<Vec<_>>().join(", ")
+        columns.collected().join(", ")
     };
     let (expected, found) = (header(first), header(frame));
     let reason = format!(
@@ -72,15 +89,9 @@ impl Table {
     /// `Argument` when the name is already used, or when the other columns have a different number
     /// of rows.
     pub fn with<T: Atom>(self, name: &str, rows: Vec<T>) -> Result<Self> {
-        self.with_column(name, T::type_name, rows.len(), Arc::new(rows))
+        self.with_rows(name, Held::of(rows))
     }
-    fn with_column(
-        mut self,
-        name: &str,
-        holds: fn() -> TypeName,
-        size: usize,
-        rows: Arc<dyn Cells>,
-    ) -> Result<Self> {
+    fn with_rows(mut self, name: &str, Held { holds, size, rows }: Held) -> Result<Self> {
         if self.columns().any(|known| known == name) {
             return Err(Error::argument(name, "the table already has a column with this name"));
         }
@@ -130,14 +141,15 @@ impl Table {
         Ok(table)
     }
     fn with_cells(self, name: &str, column: &opendp_core::Column) -> Result<Self> {
-        macro_rules! first {
-            ($($t:ty)*) => {
-                $(if let Some(cells) = column.cells::<$t>() {
-                    return self.with(name, cells.to_vec());
-                })*
-            };
+        macro_rules! readers {
+            ($($t:ty)*) => { [$(held::<$t>),*] };
         }
-        first!(i64 f64 bool String i8 i16 i32 i128 isize u8 u16 u32 u64 u128 usize f32);
+        let readers = readers!(
+            i64 f64 bool String i8 i16 i32 i128 isize u8 u16 u32 u64 u128 usize f32
+        );
+        if let Some(rows) = readers.iter().find_map(|read| read(column)) {
+            return self.with_rows(name, rows);
+        }
         let reason = format!(
             "a column of a table holds numbers, texts or `bool`, but this one holds {}: read it as \
              an `AtomDomain`, which states what replaces a missing cell",
@@ -187,7 +199,7 @@ impl Table {
     }
     fn column(&self, name: &str) -> Result<&Column> {
         let Some(column) = self.columns.iter().find(|column| column.name == name) else {
-            let names: Vec<&str> = self.columns().collect();
+            let names = self.columns().collected();
             let reason =
                 format!("the table has no such column; its columns are {}", names.join(", "));
             return Err(Error::argument(name, reason));
@@ -209,7 +221,7 @@ impl Table {
 /// Print the names of the columns, without values.
 impl fmt::Debug for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Table").field("columns", &self.columns().collect::<Vec<_>>()).finish()
+        f.debug_struct("Table").field("columns", &self.columns().collected()).finish()
     }
 }
 /// The JSON of a table contains only the name of the type `Table`. So a table cannot be read from
@@ -240,7 +252,7 @@ impl TableDomain {
     }
 }
 fn header(table: &Table) -> Vec<(String, String)> {
-    table.columns.iter().map(|column| (column.name.clone(), column.holds.clone())).collect()
+    table.columns.iter().map(|column| (column.name.clone(), column.holds.clone())).collected()
 }
 impl Domain for TableDomain {
     type Carrier = Table;
@@ -293,7 +305,7 @@ impl Source {
     pub(crate) fn filtered(&self) -> Vec<Arc<str>> {
         let filters = &self.filters;
         let order = places(filters.len(), &|left, right| filters[left].0.cmp(&filters[right].0));
-        order.into_iter().map(|place| filters[place].0.clone()).collect()
+        order.into_iter().map(|place| filters[place].0.clone()).collected()
     }
     pub(crate) fn take(&mut self, column: &str) {
         self.column = column.to_owned();
@@ -332,9 +344,11 @@ impl Source {
     }
     /// Return one row, `true`, for each record that the filters keep.
     pub(crate) fn records(&self, table: &Table) -> Result<Vec<bool>> {
-        let mut kept = self.kept(table)?;
-        kept.retain(|kept| *kept);
-        Ok(kept)
+        let mut count = 0;
+        for kept in self.kept(table)? {
+            count += usize::from(kept);
+        }
+        Ok(vec![true; count])
     }
     /// For each record, return whether the filters keep it.
     pub(crate) fn kept(&self, table: &Table) -> Result<Vec<bool>> {

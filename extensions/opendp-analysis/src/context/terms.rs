@@ -3,6 +3,7 @@
 use opendp_core::arith::{Exact, shown};
 use opendp_core::search::binary_search;
 use opendp_core::{Error, Result};
+use opendp_measurements::Collected;
 use opendp_measurements::Scale;
 use opendp_measurements::accounting::{Kind, SharePair};
 use opendp_measurements::accuracy::Noise;
@@ -331,5 +332,5 @@ fn no_delta() -> Error {
 pub(crate) fn show<MO: Accounted>(parts: &[Exact], float: fn(&Exact) -> f64) -> String {
     let named = MO::PARTS.iter().zip(parts);
     let named = named.map(|(name, part)| format!("{name} {}", shown(float(part))));
-    named.collect::<Vec<_>>().join(", ")
+    named.collected().join(", ")
 }

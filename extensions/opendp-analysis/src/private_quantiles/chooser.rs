@@ -2,11 +2,12 @@
 
 use opendp_core::erased::AnyMeasurement;
 use opendp_core::{Function, Result};
+use opendp_measurements::Collected;
 
 use opendp_core::arith::{Directed, InfCast};
 use opendp_measurements::{Scale, make_composition};
 
-use super::{UNIT, halves, increasing, levels, no_alphas, part, positions};
+use super::{UNIT, halves, levels, no_alphas, ordered, part, positions};
 
 /// A function that makes a choice at a scale. The function returns the function of the choice and
 /// the whole choice. All code that uses choices is compiled once for all measures.
@@ -22,7 +23,7 @@ pub(super) struct Chooser {
 }
 impl Chooser {
     pub(super) fn new(alphas: &[f64], steps: usize, scale: Scale, make: &Make<'_>) -> Result<Self> {
-        increasing(alphas)?;
+        ordered(alphas)?;
         let tree = Node::grow((alphas, 0), (0.0, 1.0), steps, scale, make)?;
         let tree = tree.ok_or_else(no_alphas)?;
         let (_, level) = make(scale)?;
@@ -97,5 +98,5 @@ pub(super) fn distances(positions: &[u64], part: u64) -> Vec<u64> {
         let far = (u128::from(UNIT) * u128::from(point - first)).abs_diff(target);
         u64::try_from(far).unwrap_or(u64::MAX)
     };
-    positions.iter().map(distance).collect()
+    positions.iter().map(distance).collected()
 }

@@ -69,12 +69,14 @@ impl<T: Atom> Parts<T> {
         let edges = kind == EDGES;
         let count = Some(values.len() + usize::from(edges));
         let place = move |row: &T| {
-            if edges {
-                row.partial_cmp(row)?;
-                return Some(values.partition_point(|edge| edge <= row));
+            row.partial_cmp(row)?;
+            let found = order::below(&values, row);
+            let equal = values.get(found) == Some(row);
+            match edges {
+                true => Some(found + usize::from(equal)),
+                false if equal => places.get(found).copied(),
+                false => None,
             }
-            let found = values.partition_point(|value| value < row);
-            if values.get(found)? == row { Some(places[found]) } else { None }
         };
         Ok(Parts { place: Arc::new(place), count, written })
     }

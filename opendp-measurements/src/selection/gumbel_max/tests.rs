@@ -8,7 +8,7 @@ fn scores<T: Atom, M: MetricOn<Scores<T>>>(size: Option<usize>, metric: M) -> Sp
     Space::new(domain, metric).unwrap()
 }
 fn choose(scores: &[f64], temperature: Temperature, optimize: Optimize) -> Result<usize> {
-    choosing_one_by(temperature.into(), optimize, gumbel_top_k).eval(&scores.to_vec())
+    choosing_one(temperature.into(), optimize, gumbel_top_k).eval(&scores.to_vec())
 }
 fn temperature(temperature: f64) -> Temperature {
     Temperature::new(temperature).unwrap()

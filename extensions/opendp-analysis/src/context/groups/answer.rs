@@ -5,6 +5,7 @@ use std::fmt;
 
 use opendp_core::arith::shown;
 use opendp_core::{Error, Result};
+use opendp_measurements::Collected;
 use opendp_measurements::accuracy::{Estimate, Ratio};
 use serde_json::Value as Json;
 
@@ -106,7 +107,7 @@ impl GroupAnswer {
         Ok(rows)
     }
     fn groups(&self) -> Vec<Option<&Vec<Json>>> {
-        let mut groups: Vec<_> = self.keys.iter().map(Some).collect();
+        let mut groups = self.keys.iter().map(Some).collected();
         groups.extend(self.others.then_some(None));
         groups
     }

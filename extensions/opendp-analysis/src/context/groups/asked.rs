@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use opendp_core::{Carrier, Error, Result};
+use opendp_measurements::Collected;
 use opendp_measurements::accuracy::{Estimate, Noise};
 use serde_json::Value as Json;
 
@@ -286,7 +287,7 @@ where
         let rehearsed = release(&about.grouping).draft();
         let (context, names) = (about.groups.query.context, about.groups.names.clone());
         let of_keys: OfKeys<'c, MO, TO> = Box::new(move |found| {
-            let keys: Vec<_> = sorted(found)?.into_iter().map(|(key, _)| key).collect();
+            let keys = sorted(found)?.into_iter().map(|(key, _)| key).collected();
             Ok(release(&Grouping::new(context.table(), &names, &keys, false)?).draft())
         });
         self.ask_later(Late { rehearsed, finds: finds.place(), of_keys }, goal)
@@ -382,8 +383,12 @@ fn keys_and_estimates(
 ) -> Result<(Vec<Vec<Json>>, Vec<Estimate>)> {
     let unknown = "the noise of the counts of these keys is not known";
     let Some(noise) = noise else { return Err(Error::NotImplemented(unknown.into())) };
-    let released = |(key, count)| (key, Estimate::released(count as f64, noise));
-    Ok(sorted(found)?.into_iter().map(released).unzip())
+    let (mut keys, mut estimates) = (Vec::new(), Vec::new());
+    for (key, count) in sorted(found)? {
+        keys.push(key);
+        estimates.push(Estimate::released(count as f64, noise));
+    }
+    Ok((keys, estimates))
 }
 fn released<MO, TO>(answer: Answer<MO, TO>) -> Result<Released>
 where

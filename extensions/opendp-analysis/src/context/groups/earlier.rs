@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use opendp_core::{Error, Result};
+use opendp_measurements::Collected;
 
 use super::super::question::Answer;
 use super::super::terms::FOUND;
@@ -29,7 +30,7 @@ impl Subject {
         if self.filters.is_empty() {
             return "without filters".to_owned();
         }
-        let filters: Vec<&str> = self.filters.iter().map(|name| &**name).collect();
+        let filters = self.filters.iter().map(|name| &**name).collected();
         format!("with filters on `{}`", filters.join("`, `"))
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use opendp_core::order::places;
 use opendp_core::{Codec, Error, IBig, Result};
+use opendp_measurements::Collected;
 use serde_json::Value as Json;
 
 use super::super::Table;
@@ -185,7 +186,7 @@ pub(super) fn sorted(counts: &HashMap<String, i64>) -> Result<Vec<(Vec<Json>, i6
         keys.push((read(key)?, *count));
     }
     let places = places(keys.len(), &|left, right| order(&keys[left].0, &keys[right].0));
-    Ok(places.into_iter().map(|place| keys[place].clone()).collect())
+    Ok(places.into_iter().map(|place| keys[place].clone()).collected())
 }
 /// Check that the cells of a column can be keys. Floats cannot be keys.
 pub(super) fn refuse_nullable(name: &str, nullable: bool) -> Result<()> {
@@ -247,7 +248,7 @@ impl Keys {
 /// Write a key as text for readers.
 pub(super) fn label(key: &[Json]) -> String {
     let words = |value: &Json| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    key.iter().map(words).collect::<Vec<_>>().join(", ")
+    key.iter().map(words).collected().join(", ")
 }
 /// Order keys. Compare integers of any length by their values, texts by the code points of their
 /// characters, and all other pairs of values by their texts in JSON.

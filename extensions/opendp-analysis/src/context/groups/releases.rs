@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use opendp_core::{
     AtomDomain, Bounds, Carrier, Function, Measure, Measurement, PairDomain, Result, Space,
-    StabilityMap, SymmetricDistance, Transformation, VectorDomain, ZeroConcentratedDivergence,
+    SymmetricDistance, Transformation, VectorDomain, ZeroConcentratedDivergence,
 };
+use opendp_measurements::Collected;
 use opendp_measurements::{Parts, make_parallel_composition};
 use opendp_transformations::{
     make_clamp, make_count_by, make_count_by_categories, make_impute_constant, make_sum,
@@ -53,7 +54,7 @@ pub(super) fn counts<'c, MO: Accounted>(
 ) -> Statistic<'c, MO, Vec<i64>> {
     let counts = || -> Result<Counts> {
         let rows = Space::new(VectorDomain::new(AtomDomain::default()), SymmetricDistance)?;
-        let groups = (0..grouping.count()).collect();
+        let groups = (0..grouping.count()).collected();
         let counts = make_count_by_categories(rows, groups, false)?;
         let (source, grouping) = (query.source.clone(), grouping.clone());
         let space = query.context.space();
@@ -211,10 +212,9 @@ fn cells_alone() -> Result<Transformation<Pairs, SymmetricDistance, Column<f64>,
 {
     let group = PairDomain::new(AtomDomain::default(), AtomDomain::default());
     let rows = Space::new(VectorDomain::new(group), SymmetricDistance)?;
-    let cells = Space::new(VectorDomain::new(AtomDomain::default()), SymmetricDistance)?;
     let drop = Function::rows(|rows: &[(usize, f64)], cells: &mut Vec<f64>| {
         cells.extend(rows.iter().map(|(_, cell)| *cell));
         Ok(())
     });
-    Ok(Transformation::new(rows, cells, drop, StabilityMap::from_constant(1)))
+    Transformation::each_kept(rows, AtomDomain::default(), true, drop)
 }

@@ -122,9 +122,7 @@ impl Endowed {
         Ok(all.times(&part).over(&Exact::from_f64(16.0)?))
     }
     pub(super) fn modes(&self, items: &[Item]) -> Vec<Mode> {
-        let mut modes = Mode::all(items);
-        modes.retain(|mode| self.tight || !(mode.gaussian || mode.gumbel || mode.by_mu));
-        modes
+        Mode::all(items, self.tight)
     }
     /// Find the divisions of the budget with which all wanted accuracies can be met. Sort the
     /// divisions by the weighted sum of squared errors, from the smallest to the largest. If the

@@ -4,6 +4,7 @@ use std::fmt;
 
 use opendp_core::arith::Exact;
 use opendp_core::{Error, Result};
+use opendp_measurements::Collected;
 
 use super::super::account::{Cost, Reserve};
 use super::super::report::Entry;
@@ -139,7 +140,7 @@ impl<'c, MO: Accounted> Solved<'c, MO> {
 }
 /// Return the costs of all questions.
 fn costs_of<'a>(ready: &'a [Box<dyn Ready + '_>]) -> Vec<&'a Cost> {
-    ready.iter().map(|question| question.cost()).collect()
+    ready.iter().map(|question| question.cost()).collected()
 }
 /// Return the entries of the report for the questions of a plan.
 fn entries_of(

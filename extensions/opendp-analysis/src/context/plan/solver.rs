@@ -78,18 +78,20 @@ pub(super) struct Demand {
 }
 impl Mode {
     /// Return the modes to try for the given questions. If no question is a choice that can have
-    /// Gumbel noise, all modes have `gumbel: false`.
-    pub(super) fn all(items: &[Item]) -> Vec<Mode> {
+    /// Gumbel noise, all modes have `gumbel: false`. If `tight` is false, all losses are pure.
+    pub(super) fn all(items: &[Item], tight: bool) -> Vec<Mode> {
         let choices = items.iter().any(|item| item.choice && item.gaussian.is_some());
         let mut modes = Vec::new();
         for gumbel in [true, false] {
             for gaussian in [true, false] {
                 for by_mu in [false, true] {
-                    modes.push(Mode { gaussian, gumbel, by_mu });
+                    let fits = choices || !gumbel;
+                    if fits && (tight || !(gaussian || gumbel || by_mu)) {
+                        modes.push(Mode { gaussian, gumbel, by_mu });
+                    }
                 }
             }
         }
-        modes.retain(|mode| choices || !mode.gumbel);
         modes
     }
     /// Return whether a question gets the noise in its field `gaussian`: Gumbel noise for a choice,

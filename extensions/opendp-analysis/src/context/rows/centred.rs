@@ -1,9 +1,7 @@
 //! Sums of signed distances from the middle of bounds. If the number of rows is private, a mean can
 //! be computed from such a sum and a count.
 
-use opendp_core::{
-    AtomDomain, Bounds, Function, MaxDivergence, Result, Space, StabilityMap, VectorDomain,
-};
+use opendp_core::{AtomDomain, Bounds, Function, MaxDivergence, Result};
 use opendp_measurements::accuracy::{Estimate, Ratio};
 use opendp_transformations::make_clamp;
 
@@ -125,15 +123,9 @@ fn around(chain: &Chain<f64>, moments: Moments, name: &str) -> Steps<f64> {
 /// The function acts on each row alone, so the distance between two vectors of rows does not grow.
 /// The centre is finite, and rows are not NaN. So differences are not NaN.
 fn distances(rows: ColumnSpace<f64>, centre: f64) -> Result<Step<f64>> {
-    let domain = VectorDomain::new(AtomDomain::non_nan());
-    let domain = match rows.domain().size() {
-        Some(size) => domain.with_size(size),
-        None => domain,
-    };
-    let output = Space::new(domain, *rows.metric())?;
     let subtract = Function::rows(move |rows: &[f64], near: &mut Vec<f64>| {
         near.extend(rows.iter().map(|row| row - centre));
         Ok(())
     });
-    Ok(Step::new(rows, output, subtract, StabilityMap::from_constant(1)))
+    Step::each_kept(rows, AtomDomain::non_nan(), true, subtract)
 }

@@ -2,8 +2,8 @@
 
 use opendp_core::arith::{Float, Number};
 use opendp_core::{
-    AbsoluteDistance, Atom, AtomDomain, Bounds, Distance, Function, Result, Space, StabilityMap,
-    SymmetricDistance, Transformation, VectorDomain,
+    AbsoluteDistance, Atom, AtomDomain, Bounds, Distance, Function, Result, SymmetricDistance,
+    Transformation,
 };
 use opendp_transformations::{make_mean, make_sized_bounded_variance, make_sum};
 
@@ -111,16 +111,6 @@ impl Averaged for f32 {
     }
 }
 
-/// Return the space of rows of a wide type, with the given bounds and the given size.
-fn wide<W: Atom + Number>(bounds: Option<(W, W)>, size: Option<usize>) -> Result<ColumnSpace<W>> {
-    let bounds = bounds.map(|(lower, upper)| Bounds::new(lower, upper)).transpose()?;
-    let domain = VectorDomain::new(AtomDomain::new(bounds, None));
-    let domain = match size {
-        Some(size) => domain.with_size(size),
-        None => domain,
-    };
-    Space::new(domain, SymmetricDistance)
-}
 /// Make the transformation that converts each row to a wider type.
 ///
 /// # Precondition
@@ -133,11 +123,15 @@ fn widened<T: Atom + Into<W>, W: Atom + Number>(
     rows: ColumnSpace<T>,
 ) -> Result<OfRows<T, Column<W>, SymmetricDistance>> {
     let bounds = rows.domain().element().bounds();
-    let bounds = bounds.map(|bounds| (bounds.lower().into(), bounds.upper().into()));
-    let output = wide(bounds, rows.domain().size())?;
+    let bounds = bounds.map(|bounds| Bounds::new(bounds.lower().into(), bounds.upper().into()));
+    let element = AtomDomain::new(bounds.transpose()?, None);
     let widen: Function<Vec<T>, Vec<W>> = Function::rows(|rows: &[T], wide: &mut Vec<W>| {
-        wide.extend(rows.iter().map(|row| -> W { row.clone().into() }));
+        let first = wide.len();
+        wide.resize(first + rows.len(), W::zero());
+        for (wide, row) in wide[first..].iter_mut().zip(rows) {
+            *wide = row.clone().into();
+        }
         Ok(())
     });
-    Ok(Transformation::new(rows, output, widen, StabilityMap::from_constant(1)))
+    Transformation::each_kept(rows, element, true, widen)
 }
