@@ -18,7 +18,7 @@ use opendp_core::{
     Result, Space,
 };
 
-use crate::noise::noising::{Noising, noising};
+use crate::noise::noising::noising;
 use crate::noise::quotient::finite_distance;
 use crate::noise::{accuracy_of, lattice};
 use crate::{NoiseDistribution, NoiseNumber, Scale};
@@ -140,12 +140,11 @@ where
     V: ThresholdNumber + NoiseNumber<N>,
     M: ThresholdMetric<P>,
 {
-    let (noising, measure, map, bound) = match parts_of::<P, N, V, M>(scale, threshold, k) {
+    let (keep, measure, map, bound) = match parts_of::<P, N, V, M>(scale, threshold, k) {
         Ok(parts) => parts,
         Err(error) => return Err(error),
     };
-    let function = kept_of(threshold, noising);
-    Ok(Measurement::new(input, measure, function, map).with_accuracy(bound))
+    Ok(Measurement::new(input, measure, keeping(keep), map).with_accuracy(bound))
 }
 /// Check the threshold and the exponent of the lattice. Return the function that adds noise, the
 /// measure, the privacy map and the accuracy. These parts are the same for all types of keys.
@@ -155,7 +154,7 @@ fn parts_of<const P: usize, N, V, M>(
     threshold: V,
     k: Option<i32>,
 ) -> Result<(
-    Noising<V>,
+    Keep<V>,
     N::Measure,
     PrivacyMap<M, N::Measure>,
     impl Fn(f64) -> Result<Vec<Option<f64>>>,
@@ -170,24 +169,14 @@ where
     let map =
         PrivacyMap::new(move |d_in: &M::Distance| M::loss::<N, V>(d_in, scale, threshold, lattice));
     let noising = noising::<N, V>(scale.value(), lattice.unwrap_or(0));
-    Ok((noising, N::Measure::default(), map, accuracy_of(N::accuracy, scale, lattice, None)))
+    let keep: Keep<V> = Box::new(move |numbers| reached(numbers, threshold, &*noising));
+    Ok((keep, N::Measure::default(), map, accuracy_of(N::accuracy, scale, lattice, None)))
 }
 
-/// Build the function that releases a map, from a function that adds noise. This function only
-/// makes an object. See [`map_of`](crate::noise::map_of) for the C ABI.
+/// Build the function that releases some of the keys of a map. See [`kept_entries`]. This function
+/// only makes an object. See [`map_of`](crate::noise::map_of) for the C ABI.
 #[allow(improper_ctypes_definitions, reason = "no C code calls it")]
-extern "C" fn kept_of<K, V>(
-    threshold: V,
-    noising: Noising<V>,
-) -> Function<HashMap<K, V>, HashMap<K, V>>
-where
-    K: HashableAtom,
-    V: ThresholdNumber,
-{
-    keeping(Box::new(move |numbers| reached(numbers, threshold, &*noising)))
-}
-/// Build the function that releases some of the keys of a map. See [`kept_entries`].
-pub fn keeping<K, V>(keep: Keep<V>) -> Function<HashMap<K, V>, HashMap<K, V>>
+pub extern "C" fn keeping<K, V>(keep: Keep<V>) -> Function<HashMap<K, V>, HashMap<K, V>>
 where
     K: HashableAtom,
     V: Atom + Number,

@@ -145,11 +145,11 @@ mod tests {
     fn stages_in_order_give_the_same_results_typed_and_erased() {
         let sum = Function::map(|rows: &Vec<i32>| Ok(rows.iter().sum::<i32>()));
         let twice = Function::map(|sum: &i32| Ok(2 * sum));
-        let one = Function::rows(|rows: &[i32], out: &mut Vec<i32>| {
+        let next = Function::rows(|rows: &[i32], out: &mut Vec<i32>| {
             out.extend(rows.iter().map(|row| row + 1));
             Ok(())
         });
-        let chain = one.then(&sum).then(&twice);
+        let chain = next.then(&sum).then(&twice);
         assert_eq!(chain.eval(&vec![1, 2]), Ok(10));
         let rows = crate::erased::AnyValue::new(vec![1, 2]);
         assert_eq!(chain.erase().eval(&rows).unwrap().downcast::<i32>(), Ok(10));

@@ -5,8 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use opendp_core::{Carrier, Error, Result};
-use opendp_measurements::Collected;
-use opendp_measurements::accuracy::{Estimate, Noise};
+use opendp_measurements::{Collected, accuracy::Estimate, accuracy::Noise};
 use serde_json::Value as Json;
 
 use super::super::chain::increasing;
@@ -383,12 +382,10 @@ fn keys_and_estimates(
 ) -> Result<(Vec<Vec<Json>>, Vec<Estimate>)> {
     let unknown = "the noise of the counts of these keys is not known";
     let Some(noise) = noise else { return Err(Error::NotImplemented(unknown.into())) };
-    let (mut keys, mut estimates) = (Vec::new(), Vec::new());
-    for (key, count) in sorted(found)? {
-        keys.push(key);
-        estimates.push(Estimate::released(count as f64, noise));
-    }
-    Ok((keys, estimates))
+    let found = sorted(found)?;
+    let released = |(_, count): &(_, i64)| Estimate::released(*count as f64, noise);
+    let estimates = found.iter().map(released).collected();
+    Ok((found.into_iter().map(|(key, _)| key).collected(), estimates))
 }
 fn released<MO, TO>(answer: Answer<MO, TO>) -> Result<Released>
 where
