@@ -239,7 +239,8 @@ impl Study {
     ///
     /// # Errors
     /// Errors about the split, the columns and the questions. `Argument` when `alpha` is not in
-    /// `(0, 1]`, or when the number of rows is public and not stated.
+    /// `(0, 1]`, or when the number of rows is public and not stated. `Argument` also when there is
+    /// not enough memory for the stated rows.
     pub fn rehearse(&self, alpha: f64) -> Result<Outcome> {
         if self.unit.size_is_public() && self.rows.is_none() {
             let reason = "state the public number of rows, because the noise may depend on it";
@@ -259,7 +260,8 @@ impl Study {
     /// release if the exact total would exceed this budget.
     ///
     /// # Errors
-    /// Errors about the columns. `Argument` when there is not enough memory for the stated rows.
+    /// Errors about the columns. `Argument` when there is not enough memory for the stated rows. A
+    /// wrong `alpha`, and errors about the split and the questions, are errors of the measurement.
     pub fn measurement(&self, alpha: f64) -> Result<AnyMeasurement> {
         let (blank, limit) = (self.blank()?, self.unit.distance());
         macro_rules! measurement_of {
