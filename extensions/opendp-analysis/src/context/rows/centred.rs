@@ -53,7 +53,7 @@ impl Centre {
     /// clamped rows except with probability `alpha`.
     ///
     /// # Errors
-    /// `InvalidDistance` when `alpha` is not in `(0, 1]`.
+    /// `InvalidDistance` when `alpha` is not in `(0, 1]`, or is too small to be divided by 2.
     pub fn mean(&self, sum: &Estimate, count: &Estimate, alpha: f64) -> Result<(f64, (f64, f64))> {
         let (mean, interval) = self.0.mean(sum, count, alpha)?;
         Ok((mean, interval.unwrap_or(self.0.column_bounds)))
@@ -64,7 +64,8 @@ impl Centre {
     /// [`Context::ALPHA`]. This bound accounts for the error of the count, too.
     ///
     /// # Errors
-    /// `Argument` when the error of the count is too large.
+    /// `Argument` when the error of the count is too large. `Overflow` when `error` is infinite or
+    /// NaN, or when a number exceeds all floats.
     pub fn within(&self, error: f64, count: &Estimate) -> Result<Goal> {
         let alpha = Context::<MaxDivergence>::ALPHA;
         self.0.within(error, std::slice::from_ref(count), alpha)
