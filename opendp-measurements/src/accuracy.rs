@@ -52,11 +52,13 @@ mod estimate;
 mod grid;
 mod noise;
 mod on_grid;
+mod ratio;
 mod sum;
 mod weight;
 
 pub use estimate::{Estimate, simultaneous};
 pub use noise::Noise;
+pub use ratio::Ratio;
 pub use sum::{Term, largest_of, sum_of};
 pub use weight::Weight;
 

@@ -110,16 +110,23 @@ pub struct Suggestion {
 /// - If the goal has the condition `about`, constructors for which the condition holds are listed.
 ///   If the search suggests no chain, some constructors that add noise are listed too: the
 ///   constructors that could extend a chain in which the condition holds for a link.
+/// - If no two inputs are at the distance of the goal, no chain is searched for. Then the only
+///   obstacle is this distance, with the name [`Obstacle::DISTANCE`] and the error of
+///   [`check_neighbours`](opendp_core::Space::check_neighbours).
 /// - The error of a listed constructor can name another constructor that the search could not use.
 ///   Then this other constructor is listed too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Obstacle {
-    /// The constructor.
+    /// The constructor, or [`Obstacle::DISTANCE`].
     pub name: String,
     /// The parameters for which a fact is missing.
     pub missing: Vec<String>,
     /// The error of the constructor, if it was called.
     pub reason: Option<String>,
+}
+impl Obstacle {
+    /// The name of an obstacle that is the distance of the goal, and not a constructor.
+    pub const DISTANCE: &str = "d_in";
 }
 /// The result of a search.
 #[derive(Clone, Debug)]
@@ -133,6 +140,18 @@ pub struct Suggestions {
     pub calls: usize,
     /// `false` if the limit of calls prevented a call, and `true` otherwise.
     pub whole: bool,
+}
+impl Suggestions {
+    /// Return the result for a distance at which there are no two inputs. `error` states why.
+    fn apart(error: &Error, calls: usize) -> Self {
+        let reason = match error {
+            Error::FailedMap(reason) => reason.strip_prefix("d_in: ").unwrap_or(reason).to_owned(),
+            error => error.to_string(),
+        };
+        let (name, missing) = (Obstacle::DISTANCE.to_owned(), Vec::new());
+        let obstacles = vec![Obstacle { name, missing, reason: Some(reason) }];
+        Suggestions { found: Vec::new(), obstacles, calls, whole: true }
+    }
 }
 
 /// A goal, with its space and its measure as objects. [`Registry::suggest`] also checks the

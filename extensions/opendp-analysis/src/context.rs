@@ -229,6 +229,7 @@ mod counts;
 mod draft;
 mod groups;
 mod plan;
+mod possible;
 mod query;
 mod question;
 mod report;

@@ -1,8 +1,9 @@
 //! A measurement that chooses several quantiles from a list of candidates.
 
+mod accuracy;
 mod chooser;
 
-use opendp_core::arith::{Directed, DirectedFloat, InfCast, Number};
+use opendp_core::arith::Number;
 use opendp_core::erased::{AnyDistance, AnyMeasurement};
 use opendp_core::{
     Atom, DatasetMetric, Error, Function, MaxDivergence, Measurement, MetricOn, PrivacyMap, Result,
@@ -11,6 +12,7 @@ use opendp_core::{
 use opendp_measurements::{Scale, SelectionMeasure, make_noisy_max};
 
 use crate::private_quantile::{Choose, Rows, no_candidate, scores, sorted};
+pub(crate) use accuracy::rank_bound;
 use chooser::Chooser;
 
 /// The position of a quantile between two points is rounded to a multiple of `1 / UNIT`.
@@ -211,41 +213,6 @@ fn loss_of(levels: &AnyMeasurement, d_in: u32) -> Result<f64> {
 /// Return a distance between scores.
 fn distance(d_in: u32) -> AnyDistance {
     AnyDistance::new(u64::from(d_in))
-}
-/// Return a bound on the distance in ranks between a quantile and the rows that its released
-/// candidate represents. With probability at least `1 - alpha`, the bound holds for all quantiles
-/// at once. The bound is for scale 1. The target of a choice is the position with the score 0, and
-/// can be between two points. The bound does not include the distance between a target and the
-/// nearest point. On each level of choices, this omitted distance is at most `1 / (2 t)` of the
-/// rows that one candidate represents, where `t` is the number of steps. The omitted distances of
-/// all levels add up. For a quantile of the level `a`, between two points of the levels `l` and
-/// `h`, let `r` be `(a - l) / (h - l)`. The bound also omits the rounding of `r`. This rounding
-/// moves a target by at most `2^-31` of the rows between the points.
-///
-/// Let `E` be the distance between a chosen point and its quantile. The target of a choice between
-/// two points `A` and `B` is a weighted mean of the positions of `A` and `B`. The rank of its
-/// quantile is the same weighted mean of the ranks of the quantiles of `A` and `B`. So the distance
-/// between the target and its quantile is at most the larger `E` of `A` and `B`. On each level, the
-/// noise increases this distance by at most `2 max(r, 1 - r) ln(m / alpha)`. Here `m` is the number
-/// of points times the number of quantiles (union bound over all points and all quantiles).
-pub(crate) fn rank_bound(candidates: usize, alphas: &[f64], alpha: f64) -> Result<f64> {
-    let points = candidates.saturating_mul(MOST_STEPS + 1).saturating_mul(alphas.len());
-    let logarithm = f64::inf_cast(points)?.inf_ln()?.inf_sub(alpha.neg_inf_ln()?)?;
-    let mut all = vec![0.0_f64; levels(alphas.len())];
-    widths(alphas, (0.0, 1.0), &mut all);
-    let sum = all.iter().try_fold(0.0, |sum: f64, width| sum.inf_add(*width))?;
-    logarithm.inf_mul(sum)?.inf_mul(1.0 + 1e-12)
-}
-/// For each level of choices, find the largest `2 max(r, 1 - r)`, as defined in [`rank_bound`]. If
-/// this number is larger than the level's element of `all`, replace this element.
-fn widths(alphas: &[f64], (low, high): (f64, f64), all: &mut [f64]) {
-    let (below, middle, above) = halves(alphas);
-    if let (Some(middle), Some((first, rest))) = (middle, all.split_first_mut()) {
-        let part = part(middle, (low, high));
-        *first = first.max(2.0 * part.max(UNIT - part) as f64 / UNIT as f64);
-        widths(below, (low, middle), rest);
-        widths(above, (middle, high), rest);
-    }
 }
 /// Return the number of levels of choices for `count` quantiles.
 pub(crate) fn levels(count: usize) -> usize {

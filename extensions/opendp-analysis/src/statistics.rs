@@ -136,9 +136,8 @@ pub fn mean<'a, T: Atom>(
     let (lower, upper) = bounds;
     let rows = context.query().spending(Budget::epsilon(epsilon)?).column(ROWS).impute(0.0);
     let answer = rows.clamp(lower, upper).mean().laplace()?.release()?;
-    let (low, high) = answer.interval(ALPHA)?;
-    let within = |number: f64| number.clamp(lower, upper);
-    finished(&context, within(answer.value), Some((within(low), within(high))))
+    let interval = answer.interval(ALPHA)?;
+    finished(&context, answer.value, Some(interval))
 }
 /// Replace NaN by 0, clamp the rows to bounds, and take their variance. The divisor of the variance
 /// is the number of rows minus 1. If the number of rows is private, the variance is computed from a
@@ -160,8 +159,8 @@ pub fn variance<'a, T: Atom>(
     let (lower, upper) = bounds;
     let rows = context.query().spending(Budget::epsilon(epsilon)?).column(ROWS).impute(0.0);
     let answer = rows.clamp(lower, upper).variance().laplace()?.release()?;
-    let (low, high) = answer.interval(ALPHA)?;
-    finished(&context, answer.value.max(0.0), Some((low.max(0.0), high.max(0.0))))
+    let interval = answer.interval(ALPHA)?;
+    finished(&context, answer.value, Some(interval))
 }
 /// Replace NaN by 0, and choose a candidate near a quantile of the rows, by noisy distances in
 /// rank. No interval is known.

@@ -8,19 +8,19 @@ mod table;
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
-use opendp_analysis::context::visible;
+use opendp_analysis::context::{ErrorIn, visible};
 use opendp_core::erased::{AnyDistance, AnyMeasurement};
 use opendp_core::{Codec, Error, Result};
-use opendp_ledger::{Failure, Ledger};
+use opendp_ledger::{Failure, Ledger, say_float};
 use opendp_registry::Document;
-use opendp_study::{CellType, Cells, Charge, Outcome, Study};
+use opendp_study::{CellType, Cells, Charge, ChargeCheck, Outcome, Study};
 use serde_json::{Value as Json, json};
 
 use crate::budget;
 use crate::caution::{self, Caution};
 use crate::columns::{self, Columns};
 use crate::data::{self, Source};
-use crate::{command, words};
+use crate::{Answer, command, words};
 use notes::{charge_lines, warn_of_bools};
 use table::file;
 
@@ -43,23 +43,27 @@ pub(crate) struct Arguments {
     /// The separator of the cells of a CSV table: one character, or `tab`; defaults to a comma
     #[arg(long, value_parser = data::parse_separator)]
     pub(crate) separator: Option<u8>,
-    /// Only print the costs and the accuracy of the answers; read and spend nothing
+    /// Only print the costs and the accuracy of the answers; read and spend nothing. With --budget,
+    /// also check whether the budget admits the charge. If not, the exit code is 1
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// The probability with which an interval may miss the true number
     #[arg(long, default_value_t = ALPHA, allow_negative_numbers = true)]
     pub(crate) alpha: f64,
-    /// Answer in CSV: question, label, value, lower and upper end of the interval. A dry run has no
-    /// answers, so it has no CSV. Write the CSV to a file: its labels are unchanged texts of the
-    /// data, and a terminal obeys control characters in these texts
+    /// Answer in CSV: question, label, value, lower and upper end of the interval, accuracy and its
+    /// unit. The accuracy bounds the error, in the unit `value`, `ranks` or `counts`; the error of
+    /// a quantile is in ranks. A dry run has no answers, so it has no CSV. Write the CSV to a file:
+    /// its labels are unchanged texts of the data, and a terminal obeys control characters in these
+    /// texts
     #[arg(long)]
     pub(crate) csv: bool,
-    /// Also write the answers to a file, as an HTML page with charts. An existing file is replaced
+    /// Also write the answers to a file, as an HTML page with charts. An existing file is replaced.
+    /// If the page cannot be written, the answers are still printed, and the exit code is 1
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
     /// Charge the budget of the study to a durable budget before the answers are printed; needs
     /// --id, and a budget that states its unit
-    #[arg(long, value_name = "FILE:NAME", requires = "id", conflicts_with = "dry_run")]
+    #[arg(long, value_name = "FILE:NAME", requires = "id")]
     pub(crate) budget: Option<budget::Place>,
     /// The id of the answers: all runs with one id print the same answers, which are charged once.
     /// An id belongs to a study, the path of its data as you write it, the separator, and the
@@ -91,7 +95,7 @@ fn parse(document: &Json) -> Result<Study> {
 }
 
 /// Answer all questions of a study.
-pub(crate) fn answer(arguments: &Arguments, as_json: bool) -> Result<String> {
+pub(crate) fn answer(arguments: &Arguments, as_json: bool) -> Result<Answer> {
     let Arguments { study: path, dry_run, csv, .. } = arguments;
     // A rule of the parser would find this conflict only if `--json` is after the subcommand.
     if *csv && as_json {
@@ -104,25 +108,30 @@ pub(crate) fn answer(arguments: &Arguments, as_json: bool) -> Result<String> {
     let study = document.and_then(|document| parse(&document)).map_err(located)?;
     warn(arguments, &study, as_json).map_err(located)?;
     page::check(arguments, &study)?;
-    let mut charge = None;
-    let outcome = if *dry_run {
-        rehearsed(arguments, &study).map_err(located)?
-    } else {
-        let asking = Asking { arguments, study: &study, file: file(arguments, &study)?, as_json };
-        match &arguments.budget {
-            None => {
-                let outcome = asking.ask().map_err(located)?;
-                caution::note(UNRECORDED, as_json);
-                outcome
-            }
-            Some(place) => {
-                let (outcome, charged) = asking.charged(place)?;
-                charge = Some(charged);
-                outcome
-            }
+    let asking = || -> Result<Asking<'_>> {
+        Ok(Asking { arguments, study: &study, file: file(arguments, &study)?, as_json })
+    };
+    let (outcome, charge) = match (dry_run, &arguments.budget) {
+        (true, place) => {
+            let outcome = rehearsed(arguments, &study).map_err(located)?;
+            (outcome, place.as_ref().map(|place| asking()?.checked(place)).transpose()?)
+        }
+        (false, None) => {
+            let outcome = asking()?.ask().map_err(located)?;
+            caution::note(UNRECORDED, as_json);
+            (outcome, None)
+        }
+        (false, Some(place)) => {
+            let (outcome, charge) = asking()?.charged(place)?;
+            (outcome, Some(charge))
         }
     };
-    page::write(arguments, &outcome, charge.as_ref(), as_json);
+    let fits = charge.as_ref().is_none_or(|charge| charge["fits"] != false);
+    let success = page::write(arguments, &outcome, charge.as_ref(), as_json) && fits;
+    Ok(Answer { text: written(&outcome, charge, *csv, as_json)?, success })
+}
+/// Write the answers and their charge, as JSON, as CSV, or for readers.
+fn written(outcome: &Outcome, charge: Option<Json>, csv: bool, as_json: bool) -> Result<String> {
     match (as_json, csv) {
         (true, _) => {
             let mut json = outcome.to_json();
@@ -134,11 +143,10 @@ pub(crate) fn answer(arguments: &Arguments, as_json: bool) -> Result<String> {
         (false, true) => {
             let notes = outcome.notes().into_iter().map(|note| format!("note: {}", visible(&note)));
             notes.chain(charge_lines(charge.as_ref())).for_each(|line| eprintln!("{line}"));
-            csv_of(&outcome.rows())
+            csv_of(outcome)
         }
         (false, false) => {
-            let amount = |amount: f64| words::amount(&amount.to_json()).unwrap_or_default();
-            let mut lines = vec![outcome.to_text_with(amount)];
+            let mut lines = vec![outcome.to_text_with(|amount| say_float(amount, true))];
             lines.extend(charge_lines(charge.as_ref()));
             Ok(lines.join("\n"))
         }
@@ -198,19 +206,43 @@ impl Asking<'_> {
             Ok(take(read.get_or_insert_default(), name)?)
         }
     }
+    fn charge<'b>(&'b self, ledger: &'b Ledger, place: &'b budget::Place) -> Result<Charge<'b>> {
+        let Arguments { id, by, separator, .. } = self.arguments;
+        let charge = Charge::new(ledger, &place.name, id.as_deref().unwrap_or_default());
+        let charge = charge.by(by.as_deref().unwrap_or_default()).file(&self.file)?;
+        Ok(match separator {
+            Some(separator) => charge.fact("separator", char::from(*separator).to_string()),
+            None => charge,
+        })
+    }
     /// Charge the loss of the study to the budget at `place`, and answer the study. Return the
     /// answers and the charge. If the id has earlier answers, return them without a new charge.
     fn charged(&self, place: &budget::Place) -> Result<(Outcome, Json)> {
-        let Arguments { id, by, separator, alpha, .. } = self.arguments;
-        let (ledger, text) = (Ledger::open_existing(&place.file)?, Option::as_deref);
-        let charge = Charge::new(&ledger, &place.name, text(id).unwrap_or_default());
-        let mut charge = charge.by(text(by).unwrap_or_default()).file(&self.file)?;
-        if let Some(separator) = separator {
-            charge = charge.fact("separator", char::from(*separator).to_string());
-        }
-        let charged = self.study.ask_charged(&charge, self.reader(), *alpha)?;
+        let ledger = Ledger::open_existing(&place.file)?;
+        let charge = self.charge(&ledger, place)?;
+        let charged = self.study.ask_charged(&charge, self.reader(), self.arguments.alpha)?;
+        caution::of_changed_file(&self.file, &charged.release, self.as_json);
         let json = charged.charge_to_json();
         Ok((charged.outcome, json))
+    }
+    /// Check whether the budget at `place` admits the charge of the study. Charge nothing.
+    fn checked(&self, place: &budget::Place) -> Result<Json> {
+        let ledger = Ledger::open_to_read(&place.file)?;
+        let charge = self.charge(&ledger, place)?;
+        let mut json = json!({"budget": place.name, "id": self.arguments.id, "fits": true});
+        match self.study.check_charge(&charge, self.arguments.alpha) {
+            Ok(ChargeCheck { cost, remaining, repeated }) => {
+                json["cost"] = cost.to_json();
+                json["remaining"] = remaining.to_json();
+                json["repeated"] = repeated.into();
+            }
+            Err(Error::BudgetExceeded(reason)) => {
+                json["fits"] = false.into();
+                json["reason"] = reason.into();
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(json)
     }
 }
 /// Answer a study whose columns are given in JSON. Without `data`, only find the costs and the
@@ -234,12 +266,26 @@ fn take(columns: &mut Columns, name: &str) -> Result<Cells> {
     })
 }
 
-/// Write rows as CSV.
-fn csv_of(rows: &[[String; 5]]) -> Result<String> {
-    let head = ["question", "label", "value", "lower", "upper"].map(str::to_owned);
+/// Write the answers as CSV. The last two columns are the bound on the error, and the unit of this
+/// bound: an answer without an interval, such as a quantile, can have such a bound.
+fn csv_of(outcome: &Outcome) -> Result<String> {
+    let head = ["question", "label", "value", "lower", "upper", "accuracy", "accuracy_in"];
+    let errors = outcome.answers().iter().flat_map(|answer| {
+        let bound = answer.error.map(|error| error.to_string()).unwrap_or_default();
+        let unit = match (answer.error, answer.error_in) {
+            (None, _) => "",
+            (Some(_), ErrorIn::Value) => "value",
+            (Some(_), ErrorIn::Ranks) => "ranks",
+            (Some(_), ErrorIn::Counts) => "counts",
+        };
+        std::iter::repeat_n([bound, unit.to_owned()], answer.cells.len())
+    });
+    let rows = outcome.rows().into_iter().zip(errors);
+    let rows = rows.map(|(row, error)| row.into_iter().chain(error).collect::<Vec<_>>());
+    let head = head.map(str::to_owned).to_vec();
     let mut writer = csv::Writer::from_writer(Vec::new());
     let unwritten = |error: String| Error::FailedFunction(format!("csv: {error}"));
-    for row in [&head].into_iter().chain(rows) {
+    for row in std::iter::once(head).chain(rows) {
         writer.write_record(row).map_err(|error| unwritten(error.to_string()))?;
     }
     let text = writer.into_inner().map_err(|error| unwritten(error.to_string()))?;

@@ -2,6 +2,7 @@
 //! have the order of the requests.
 
 use std::{
+    cell::OnceCell,
     collections::{BTreeMap, HashMap},
     io::{self, BufRead, Read, Write},
 };
@@ -158,11 +159,17 @@ fn repeat(request: &Map<String, Json>) -> Result<Option<usize>> {
     }
 }
 
+/// A built pipeline.
+struct Kept {
+    made: Constructed,
+    /// The warning about the releases of the pipeline. It is found with the first release.
+    warning: OnceCell<Option<String>>,
+}
 struct Server<'a> {
     registry: &'a Registry,
     /// The built pipelines. The key of a pipeline contains its document and the values of its
     /// parameters, as text.
-    kept: HashMap<String, Constructed>,
+    kept: HashMap<String, Kept>,
 }
 impl Server<'_> {
     /// Answer the request that a line contains.
@@ -181,7 +188,7 @@ impl Server<'_> {
         match self.value(&request) {
             Ok(value) => {
                 let mut answer = json!({"id": id, "value": value});
-                if let Some(warning) = self.warning(&request) {
+                if let Some(warning) = self.warning(&request, &answer["value"]) {
                     answer["warning"] = warning.into();
                 }
                 answer
@@ -189,10 +196,19 @@ impl Server<'_> {
             Err(error) => failed(&id, &error),
         }
     }
-    /// Return a warning if a request states a distance at which there are no neighbours.
-    fn warning(&mut self, request: &Map<String, Json>) -> Option<String> {
+    /// Return a warning in three cases: a request states a distance at which there are no
+    /// neighbours, `value` is the answer of a map and has no bound, or `value` is a release without
+    /// a known bound on its loss.
+    fn warning(&mut self, request: &Map<String, Json>, value: &Json) -> Option<String> {
+        let op = request.get("op")?.as_str()?;
+        if op == "invoke" {
+            let Kept { made, warning } = self.kept(request).ok()?;
+            return warning.get_or_init(|| caution::of_release(made)).clone();
+        }
         let d_in = request.get("d_in")?;
-        caution::without_neighbours(&self.build(request).ok()?, d_in)
+        let made = self.build(request).ok()?;
+        let unbounded = || caution::without_bound(&made, value).filter(|_| op == "map");
+        caution::without_neighbours(&made, d_in).or_else(unbounded)
     }
 
     fn value(&mut self, request: &Map<String, Json>) -> Result<Json> {
@@ -252,22 +268,25 @@ impl Server<'_> {
         }
     }
 
+    /// Return the pipeline of a request.
+    fn build(&mut self, request: &Map<String, Json>) -> Result<Constructed> {
+        self.kept(request).map(|kept| kept.made.clone())
+    }
     /// Return the pipeline of a request. Build the pipeline if it is not kept from an earlier
     /// request.
-    fn build(&mut self, request: &Map<String, Json>) -> Result<Constructed> {
+    fn kept(&mut self, request: &Map<String, Json>) -> Result<&Kept> {
         let missing = || Error::argument("pipeline", "missing from the request");
         let pipeline = request.get("pipeline").ok_or_else(missing)?;
         let values = values(request)?;
         let key = format!("{pipeline} {}", Json::Object(values.clone().into_iter().collect()));
-        if let Some(made) = self.kept.get(&key) {
-            return Ok(made.clone());
+        if !self.kept.contains_key(&key) {
+            let made = document(pipeline)?.build_with(self.registry, &values)?;
+            if self.kept.len() == KEPT {
+                self.kept.clear();
+            }
+            self.kept.insert(key.clone(), Kept { made, warning: OnceCell::new() });
         }
-        let made = document(pipeline)?.build_with(self.registry, &values)?;
-        if self.kept.len() == KEPT {
-            self.kept.clear();
-        }
-        self.kept.insert(key, made.clone());
-        Ok(made)
+        self.kept.get(&key).ok_or_else(missing)
     }
 }
 

@@ -1,5 +1,7 @@
 //! The subcommands for durable budgets: create, show, history, export, settle-clock.
 
+mod history;
+
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
@@ -7,7 +9,7 @@ use clap::error::ErrorKind;
 use opendp_analysis::context::visible;
 use opendp_core::arith::Exact;
 use opendp_core::{Constructed, Error, Metric, Result};
-use opendp_ledger::{Account, Entry, Ledger, Loss, Terms, Unit};
+use opendp_ledger::{Account, Ledger, Loss, Terms, Unit};
 use opendp_registry::{Document, Registry};
 use serde_json::{Value as Json, json};
 
@@ -27,6 +29,10 @@ const PUBLIC_ROWS: &str = "with --size, and without --contributions above 1, eac
 /// The error for a budget with a delta and without an epsilon.
 const NO_EPSILON: &str = "a delta needs an epsilon: state --epsilon <EPSILON> with --delta, or a \
                           budget without a delta: --epsilon, or --rho alone";
+
+/// The note about the rest of a budget that composes tightly.
+const TIGHT: &str = "note: losses compose tightly, so the amount left is for one more release. The \
+                     charged losses and this amount do not add up to the budget";
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -136,9 +142,10 @@ pub(crate) fn answer(command: &Command, as_json: bool) -> Result<String> {
     match command {
         Command::Create { place, epsilon, delta, rho, tight, .. } => {
             let total = total(epsilon.as_deref(), delta.as_deref(), rho.as_deref())?;
-            // Check the budget here, so that a wrong name or amount creates no file.
+            // Check the budget here, so that a wrong name, amount or size creates no file.
             total.check_budget(&place.name, *tight)?;
             let terms = terms(command)?;
+            terms.check()?;
             let ledger = Ledger::open(&place.file)?;
             match tight {
                 true => ledger.create_tight(&place.name, &total, &terms)?,
@@ -175,17 +182,14 @@ pub(crate) fn answer(command: &Command, as_json: bool) -> Result<String> {
         Command::History { place } => {
             let ledger = Ledger::open_to_read(&place.file)?;
             let (account, entries) = (ledger.account(&place.name)?, ledger.history(&place.name)?);
-            let terms = terms_text(&account.terms);
-            let terms = (!terms.is_empty()).then(|| format!("{}{terms}", visible(&account.name)));
-            let text: Vec<String> =
-                terms.into_iter().chain(entries.iter().map(entry_text)).collect();
             let json = entries.iter().map(|entry| account.entry_to_json(entry)).collect();
-            Ok(either(json, text.join("\n")))
+            let head = format!("{}{}", visible(&account.name), terms_text(&account.terms));
+            Ok(either(json, history::text(&head, &entries)))
         }
         Command::SettleClock { place, by } => {
             let ledger = Ledger::open_existing(&place.file)?;
             let entry = ledger.settle_clock(&place.name, by.as_deref().unwrap_or_default())?;
-            Ok(either(entry.to_json(), entry_text(&entry)))
+            Ok(either(entry.to_json(), history::table(&[entry])))
         }
         Command::Export { file } => Ok(Ledger::open_to_read(file)?.export()?.to_string()),
     }
@@ -271,56 +275,20 @@ fn terms_text(terms: &Terms) -> String {
     text
 }
 fn account_text(account: &Account) -> String {
-    format!(
+    let tight = account.filters().is_some();
+    let text = format!(
         "{}: {} left of {} ({}{}), {} release{}{}",
         visible(&account.name),
         account.remaining().say(false),
         account.total.say(false),
         account.total.notion().name(),
-        if account.filters().is_some() { ", composed tightly" } else { "" },
+        if tight { ", composed tightly" } else { "" },
         account.releases,
         if account.releases == 1 { "" } else { "s" },
         terms_text(&account.terms),
-    )
+    );
+    if tight { format!("{text}\n  {TIGHT}") } else { text }
 }
-fn entry_text(entry: &Entry) -> String {
-    let by = if entry.by.is_empty() { "-" } else { &entry.by };
-    let source =
-        if entry.source.is_empty() { String::new() } else { format!("  {}", entry.source) };
-    format!(
-        "{:>5}  {}  {}  {}  {}  {}{}",
-        entry.number,
-        date(entry.at_ms),
-        entry.loss.say(true),
-        visible(&entry.id),
-        visible(by),
-        entry.digest.get(..16).unwrap_or_default(),
-        visible(&source),
-    )
-}
-/// Write a time as a date and a time of day in UTC. The time is stated in milliseconds after the
-/// start of 1970.
-fn date(milliseconds: i64) -> String {
-    let seconds = milliseconds.div_euclid(1000);
-    let (days, of_day) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-    // Count the days from 1 March of the year 0. In this computation a year begins in March, so a
-    // leap day is the last day of a year.
-    let days = days + 719_468;
-    let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day = day - (153 * month + 2) / 5 + 1;
-    let (month, late) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
-    format!(
-        "{:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z",
-        year + era * 400 + late,
-        of_day / 3600,
-        of_day / 60 % 60,
-        of_day % 60
-    )
-}
-
 /// Return the number of people that a budget states. Return `None` if the budget does not exist or
 /// states no such number.
 pub(crate) fn people(place: &Place) -> Option<u64> {
@@ -339,23 +307,11 @@ pub(crate) fn charge_text(charge: &Json) -> String {
         words::amounts(&charge["remaining"], false)
     )
 }
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn writes_dates() {
-        for (seconds, text) in [
-            (0, "1970-01-01T00:00:00Z"),
-            (951_782_399, "2000-02-28T23:59:59Z"),
-            (951_782_400, "2000-02-29T00:00:00Z"),
-            (1_709_251_199, "2024-02-29T23:59:59Z"),
-            (4_107_542_400, "2100-03-01T00:00:00Z"),
-            (-1, "1969-12-31T23:59:59Z"),
-        ] {
-            assert_eq!(date(seconds * 1000), text);
-        }
-    }
     #[test]
     fn a_place_is_a_file_and_a_name() {
         let place: Place = "a:b.ledger:survey".parse().unwrap();

@@ -1,6 +1,7 @@
 //! Exact facts about the cells of a table. These facts are only for the curator, who may see the
 //! data.
 
+mod commas;
 mod tally;
 
 use std::{fs::File, io, path::PathBuf};
@@ -10,6 +11,7 @@ use opendp_data::CsvTable;
 use serde_json::{Value as Json, json};
 
 use crate::data::{self, Kind, Source};
+use commas::Commas;
 use tally::{Tally, Type, parse_type};
 
 /// The first line of every report.
@@ -206,11 +208,14 @@ fn column_lines(column: &Json) -> Vec<String> {
             lines.push(format!("  {label:<16} {}", plain(found)));
         }
     }
-    if let Some(cells) = column.get("decimal_commas") {
-        lines.push(format!(
-            "  cells that look like a number with a decimal comma: {cells}; each is unreadable \
-             as a number: write 1.5 and not 1,5"
-        ));
+    for meaning in Commas::ALL {
+        if let Some(cells) = column.get(meaning.field()) {
+            let [what, advice] = meaning.note();
+            lines.push(format!(
+                "  cells that look like a number {what}: {cells}; each is unreadable as a number: \
+                 {advice}"
+            ));
+        }
     }
     if let Some(cells) = column.get("unreadable_as_bool") {
         lines.push(format!(

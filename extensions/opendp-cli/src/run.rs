@@ -11,7 +11,8 @@ use opendp_measurements::is_near_end;
 use opendp_registry::Registry;
 use serde_json::{Value as Json, json};
 
-use crate::{budget, caution::Caution, command, data, operations, words};
+use crate::caution::{self, Caution};
+use crate::{budget, command, data, operations, words};
 
 mod report;
 
@@ -214,6 +215,7 @@ impl Run<'_> {
             warn();
             terms.guard_file(Some(self.source.path), || self.invoke(measurement))
         })?;
+        caution::of_changed_file(self.source.path, &release, self.as_json);
         let charge = release.charge_to_json(&ledger.remaining(name)?);
         Ok((release.json().clone(), Some(charge)))
     }

@@ -6,7 +6,7 @@ use opendp_core::{Error, Result};
 use opendp_registry::{Entry, Goal, Limits, Obstacle, Registry, Suggestion, Suggestions, json};
 use serde_json::{Map, Value as Json, json};
 
-use crate::{parse_json, parse_setting, search, words};
+use crate::{Answer, parse_json, parse_setting, search, words};
 
 /// The arguments of `suggest`.
 #[derive(clap::Args)]
@@ -61,8 +61,8 @@ pub(crate) struct Arguments {
 }
 
 /// Suggest chains. If `as_json` is true, write the suggestions as JSON for programs. Otherwise,
-/// write a text for readers. If no chain was found, write the answer and end with exit code 1.
-pub(crate) fn answer(arguments: &Arguments, registry: &Registry, as_json: bool) -> Result<String> {
+/// write a text for readers. The answer is a success if a chain was found.
+pub(crate) fn answer(arguments: &Arguments, registry: &Registry, as_json: bool) -> Result<Answer> {
     let word = arguments.word.as_deref();
     let about = |entry: &Entry| word.is_none_or(|word| search::matches(word, entry.names(), ""));
     if let Some(word) = word {
@@ -91,26 +91,9 @@ pub(crate) fn answer(arguments: &Arguments, registry: &Registry, as_json: bool) 
     let found = registry.suggest(&goal)?;
     let text = match as_json {
         true => to_json(&found).to_string(),
-        false => text(&found, registry, reason(arguments))?,
+        false => text(&found, registry)?,
     };
-    if found.found.is_empty() {
-        // The reader of the output may have ended. The exit code tells that there is no chain.
-        let _ = crate::write(&text);
-        std::process::exit(1);
-    }
-    Ok(text)
-}
-/// Return the reason why no chain exists, if the arguments show it.
-fn reason(arguments: &Arguments) -> Option<&'static str> {
-    let counts_changes = matches!(
-        arguments.metric.as_deref(),
-        Some("symmetric_distance" | "insert_delete_distance")
-    );
-    let near = arguments.d_in.as_f64().is_some_and(|d_in| d_in < 2.0);
-    (arguments.size.is_some() && counts_changes && near).then_some(
-        "With a public --size, two different tables are at distance 2 or more in this metric, and \
-         --d-in is below 2. State --d-in 2, or --metric change_one_distance, or leave --size out.",
-    )
+    Ok(Answer { text, success: !found.found.is_empty() })
 }
 fn space(arguments: &Arguments) -> Result<Json> {
     let Some(column) = &arguments.column_type else {
@@ -254,7 +237,7 @@ fn to_json(found: &Suggestions) -> Json {
         "calls": found.calls, "complete": found.whole,
     })
 }
-fn text(found: &Suggestions, registry: &Registry, reason: Option<&str>) -> Result<String> {
+fn text(found: &Suggestions, registry: &Registry) -> Result<String> {
     let mut lines = Vec::new();
     for (place, suggested) in found.found.iter().enumerate() {
         let names: Vec<&str> = suggested.names.iter().map(|name| short(name)).collect();
@@ -273,7 +256,6 @@ fn text(found: &Suggestions, registry: &Registry, reason: Option<&str>) -> Resul
     }
     if found.found.is_empty() {
         lines.push("No chain was found for these facts.".to_owned());
-        lines.extend(reason.map(str::to_owned));
         lines.push(String::new());
     }
     if !found.obstacles.is_empty() {
@@ -308,7 +290,8 @@ fn document(json: &Json) -> String {
     )
 }
 fn obstacle(found: &Obstacle) -> String {
-    let name = short(&found.name);
+    // The distance of neighbours is a flag.
+    let name = if found.name == Obstacle::DISTANCE { "--d-in" } else { short(&found.name) };
     match (&found.reason, found.missing.as_slice()) {
         (Some(reason), _) => format!("  {name}: {reason}"),
         (None, missing) => {

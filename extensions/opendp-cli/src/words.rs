@@ -3,7 +3,7 @@
 use opendp_core::arith::Exact;
 use opendp_core::erased::AnyMeasure;
 use opendp_core::{Approximate, Codec, MaxDivergence, Measure, ZeroConcentratedDivergence};
-use opendp_ledger::say;
+use opendp_ledger::{say, say_float};
 use serde_json::Value as Json;
 
 /// The largest number of points that are written for a privacy profile.
@@ -47,15 +47,14 @@ pub(crate) fn amount(json: &Json) -> Option<String> {
     rounded(json, true)
 }
 fn rounded(json: &Json, up: bool) -> Option<String> {
-    let exact = match json {
-        Json::Number(number) => Exact::from_f64(number.as_f64()?).ok()?,
+    match json {
+        Json::Number(number) => Some(say_float(number.as_f64()?, up)),
         Json::String(text) => match text.parse::<Exact>() {
-            Ok(exact) => exact,
-            Err(_) => Exact::from_f64(f64::from_json(json).ok()?).ok()?,
+            Ok(exact) if exact.is_finite() => Some(say(&exact, up)),
+            _ => f64::from_json(json).ok().map(|amount| say_float(amount, up)),
         },
-        _ => return None,
-    };
-    Some(if exact.is_finite() { say(&exact, up) } else { "infinity".to_owned() })
+        _ => None,
+    }
 }
 /// Write an object of exact amounts. The charges to a budget have this form. Round up if `up` is
 /// true, and down otherwise.

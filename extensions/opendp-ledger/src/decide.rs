@@ -156,9 +156,11 @@ fn another(budget: &str, request: &Request, entry: &Entry, loss: &Loss) -> Error
     let others = others.into_iter().filter(|(other, _)| *other);
     let others: Vec<String> = others.map(|(_, what)| what).collect();
     let mut reason = format!(
-        "budget `{budget}` already has a release `{}` with another {}: use another id",
-        request.id,
-        others.join(" and another ")
+        "budget `{budget}` already has a release `{id}` with another {}: use another id. To get \
+         the earlier release again, repeat its request, which `opendp budget history FILE:{budget} \
+         --json` shows",
+        others.join(" and another "),
+        id = request.id,
     );
     if entry.source.is_empty() && !request.source.is_empty() {
         reason += "; an older version did not record its data and column";

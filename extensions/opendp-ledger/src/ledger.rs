@@ -1,5 +1,7 @@
 //! Ledgers. A ledger charges each release before it returns the release.
 
+mod check;
+
 use std::{
     collections::VecDeque,
     fmt,
@@ -139,10 +141,7 @@ impl Ledger {
     }
     fn create_of(&self, name: &str, total: &Loss, terms: &Terms, tight: bool) -> Result<()> {
         let filters = total.opened(name, tight)?;
-        if terms.size() == Some(0) {
-            let reason = "expected at least 1 person, found 0; leave it out if it is not public";
-            return Err(Error::argument("size", reason));
-        }
+        terms.check()?;
         self.store.write(&mut |tables| {
             if tables.account(name)?.is_some() {
                 return Err(Error::argument(
@@ -223,18 +222,9 @@ impl Ledger {
         request: &Request,
         compute: impl FnOnce() -> Result<T>,
     ) -> Result<Release> {
-        check_text("id", &request.id)?;
         // Before the data are read, refuse a request that cannot succeed. The final decision is
         // made below.
-        let mut before = None;
-        self.store.read(&mut |tables| {
-            before = match decide(tables, budget, request, &|| self.now())? {
-                Decision::Repeat(entry) => Some(*entry),
-                Decision::Charge(..) => None,
-            };
-            Ok(())
-        })?;
-        if let Some(entry) = before {
+        if let Some(entry) = self.check_request(budget, request)? {
             return Release::new(entry, true);
         }
         let release = compute()?.to_json().to_string();

@@ -171,4 +171,4 @@ pub use crate::record::{Account, Entry};
 pub use crate::request::{Release, Request};
 pub use crate::terms::{Misfit, Terms, Unit};
 pub use crate::units::Asker;
-pub use crate::words::say;
+pub use crate::words::{say, say_float};

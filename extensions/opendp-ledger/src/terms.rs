@@ -197,6 +197,18 @@ impl Terms {
     pub fn with_size(self, size: u64) -> Self {
         Terms { size: Some(size), ..self }
     }
+    /// Check the terms of a new budget. Call this function before the ledger is opened, so that no
+    /// ledger is created for wrong terms.
+    ///
+    /// # Errors
+    /// `Argument` when the number of people is 0.
+    pub fn check(&self) -> Result<()> {
+        if self.size == Some(0) {
+            let reason = "expected at least 1 person, found 0; leave it out if it is not public";
+            return Err(Error::argument("size", reason));
+        }
+        Ok(())
+    }
     /// Return the unit that the budget protects.
     pub fn unit(&self) -> Option<&Unit> {
         self.unit.as_ref()

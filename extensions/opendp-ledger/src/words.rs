@@ -63,6 +63,23 @@ pub fn say(amount: &Exact, up: bool) -> String {
     }
     amount.show(up)
 }
+/// Write a float amount in a few digits, as [`say`] does. Write an infinite amount as `infinity`.
+/// NaN and a number below 0 are no amounts, so they are written as `unknown`.
+///
+/// ```
+/// # use opendp_ledger::say_float;
+/// assert_eq!(say_float(1.0 / 3.0, true), "0.3334");
+/// assert_eq!(say_float(1.0 / 3.0, false), "0.3333");
+/// assert_eq!(say_float(f64::INFINITY, true), "infinity");
+/// assert_eq!(say_float(-1.0, true), "unknown");
+/// ```
+pub fn say_float(amount: f64, up: bool) -> String {
+    match Exact::from_f64(amount) {
+        Ok(exact) if exact.is_finite() => say(&exact, up),
+        Ok(_) => "infinity".to_owned(),
+        Err(_) => "unknown".to_owned(),
+    }
+}
 /// Return whether the relative difference of two amounts is at most `limit`.
 fn alike(x: &Exact, y: &Exact, limit: f64) -> bool {
     let (low, high) = if x < y { (x, y) } else { (y, x) };

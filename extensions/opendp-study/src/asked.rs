@@ -60,25 +60,16 @@ impl Study {
     /// The errors of [`rehearse`](Study::rehearse), except that the public number of rows does not
     /// have to be stated.
     pub fn check_questions(&self, alpha: f64) -> Result<()> {
-        self.plan(alpha).map(drop)
+        self.rehearsed(alpha).map(drop)
     }
     /// Check all questions, as [`check_questions`](Study::check_questions) does. Return the
     /// rehearsal of the study, unless the number of rows is public and not stated.
-    fn plan(&self, alpha: f64) -> Result<Option<Outcome>> {
+    pub(super) fn rehearsed(&self, alpha: f64) -> Result<Option<Outcome>> {
         if !self.takes_rows_from_table() {
             return self.rehearse(alpha).map(Some);
         }
         let with = |rows: usize| self.clone().with_rows(rows)?.rehearse(alpha);
         with(2).or_else(|_| with(1000)).map(|_| None)
-    }
-    /// Check that the study has columns and correct questions, without the table. Return the
-    /// rehearsal, as [`plan`](Study::plan) does.
-    pub(super) fn rehearsed(&self, alpha: f64) -> Result<Option<Outcome>> {
-        if self.columns.is_empty() {
-            let reason = "name at least one column of the table: its cells give the number of rows";
-            return Err(Error::argument("columns", reason).at("context"));
-        }
-        self.plan(alpha)
     }
     /// Return whether the number of rows is public, but not stated. Then the rows of the table are
     /// counted.

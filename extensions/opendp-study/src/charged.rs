@@ -72,6 +72,17 @@ pub struct Charged {
     /// The rest of the budget.
     pub remaining: Loss,
 }
+/// A charge of a study that was checked, and that the budget admits.
+#[derive(Clone, Debug)]
+pub struct ChargeCheck {
+    /// The loss that would be charged. If `repeated` is true, it was charged earlier, and nothing
+    /// would be charged again.
+    pub cost: Loss,
+    /// The rest of the budget, before the charge.
+    pub remaining: Loss,
+    /// Whether the id already has the answers of this study.
+    pub repeated: bool,
+}
 
 impl Study {
     /// Charge the budget of the study to a budget in a ledger, and answer the study as
@@ -135,29 +146,10 @@ impl Study {
         read: impl FnMut(&str, CellType) -> Result<Cells, Failure>,
         alpha: f64,
     ) -> Result<Charged> {
-        let &Charge { ledger, budget, id, by, file, ref source } = charge;
+        let &Charge { ledger, budget, file, .. } = charge;
         let account = ledger.account(budget)?;
+        let (request, planned) = self.request(charge, &account, alpha)?;
         let terms = &account.terms;
-        terms.check_size(self.rows, "document")?;
-        let measurement = self.measurement(alpha)?;
-        let d_in = measurement.input().metric().decode(&json!(self.unit.distance()))?;
-        let mut whole = Request::new(id, &measurement, &d_in)?;
-        if self.unit.size_is_public() {
-            whole = whole.with_public_size();
-        }
-        let past = ledger.entry(budget, id)?;
-        past.as_ref().map_or(Ok(()), |past| self.check_alpha(budget, past, alpha))?;
-        let (request, planned) = match past {
-            // The request states the loss of the earlier answers with this id.
-            Some(past) => (whole.charging(past.loss), None),
-            None => self.planned(whole, &account, alpha)?,
-        };
-        let mut source = source.clone();
-        if let Some(digest) = terms.digest() {
-            source.insert("digest".into(), digest.into());
-        }
-        let pipeline = json!({"study": self.document, "alpha": alpha});
-        let request = request.by(by).pipeline(&pipeline).source(&Json::Object(source));
         let release = ledger.release_or_refuse(budget, &request, || {
             terms.guard_file(file, || {
                 let outcome = self.try_answered(read, alpha)?;
@@ -172,6 +164,50 @@ impl Study {
         let outcome = Outcome::parse(release.json())?;
         Ok(Charged { outcome, release, remaining: ledger.remaining(budget)? })
     }
+    /// Check whether [`ask_charged`](Study::ask_charged) could charge the budget now. Read no data,
+    /// and charge nothing.
+    ///
+    /// # Errors
+    /// `BudgetExceeded` when too little is left of the budget. Further errors are the errors of
+    /// [`ask_charged`](Study::ask_charged) that do not depend on the file of the table.
+    pub fn check_charge(&self, charge: &Charge<'_>, alpha: f64) -> Result<ChargeCheck> {
+        let account = charge.ledger.account(charge.budget)?;
+        let (request, _) = self.request(charge, &account, alpha)?;
+        let earlier = charge.ledger.check_request(charge.budget, &request)?;
+        let cost = request.loss().clone();
+        Ok(ChargeCheck { cost, remaining: account.remaining(), repeated: earlier.is_some() })
+    }
+    /// Make the request for a charge. If the budget composes tightly, also return the planned
+    /// releases, if they are charged separately.
+    fn request(
+        &self,
+        charge: &Charge<'_>,
+        account: &Account,
+        alpha: f64,
+    ) -> Result<(Request, Option<Planned>)> {
+        let &Charge { ledger, budget, id, by, ref source, .. } = charge;
+        let terms = &account.terms;
+        terms.check_size(self.rows, "document")?;
+        let measurement = self.measurement(alpha)?;
+        let d_in = measurement.input().metric().decode(&json!(self.unit.distance()))?;
+        let mut whole = Request::new(id, &measurement, &d_in)?;
+        if self.unit.size_is_public() {
+            whole = whole.with_public_size();
+        }
+        let past = ledger.entry(budget, id)?;
+        past.as_ref().map_or(Ok(()), |past| self.check_alpha(budget, past, alpha))?;
+        let (request, planned) = match past {
+            // The request states the loss of the earlier answers with this id.
+            Some(past) => (whole.charging(past.loss), None),
+            None => self.planned(whole, account, alpha)?,
+        };
+        let mut source = source.clone();
+        if let Some(digest) = terms.digest() {
+            source.insert("digest".into(), digest.into());
+        }
+        let pipeline = json!({"study": self.document, "alpha": alpha});
+        Ok((request.by(by).pipeline(&pipeline).source(&Json::Object(source)), planned))
+    }
     /// Check the questions without the data, so that wrong questions are not charged. If there is a
     /// plan, a budget that composes tightly is charged for each release separately. The plan does
     /// not depend on the data.
@@ -182,6 +218,12 @@ impl Study {
         alpha: f64,
     ) -> Result<(Request, Option<Planned>)> {
         let rehearsed = self.rehearsed(alpha)?;
+        let public = self.unit.size_is_public().then_some(0);
+        if self.questions.iter().all(|question| question.counts_public_rows(public).is_some()) {
+            let reason = "all questions count the public number of rows, which costs nothing, so \
+                          nothing is charged: add another question, or answer without a budget";
+            return Err(Error::argument("questions", reason));
+        }
         account.check_unit(Asker::Study, self.unit)?;
         let tight = account.filters().and(rehearsed);
         let Some(planned) = tight.and_then(|outcome| Planned::of(&outcome)) else {

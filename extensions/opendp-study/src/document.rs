@@ -88,6 +88,7 @@ impl ColumnFields {
     /// only before a new answer. Then a ledger can still return the answers that it keeps for an
     /// earlier document.
     pub(super) fn check(&self) -> Result<()> {
+        self.check_drop()?;
         match (self.kind, self.bounds) {
             (_, None) => Ok(()),
             (CellType::Bool | CellType::Text, Some(_)) => {
@@ -101,6 +102,22 @@ impl ColumnFields {
                 Err(Error::argument("bounds", reason))
             }
             (_, Some(bounds)) => self.check_missing(bounds),
+        }
+    }
+    /// Check that `missing` is not the word `drop` in another form, such as `Drop`. A column of
+    /// texts would replace missing cells by this word, and the rows would not be dropped.
+    pub(super) fn check_drop(&self) -> Result<()> {
+        match &self.missing {
+            Some(Json::String(word))
+                if word != "drop" && word.trim().eq_ignore_ascii_case("drop") =>
+            {
+                let reason = format!(
+                    "found {word:?}: write \"drop\", in lower case, to drop the rows whose cell is \
+                     missing"
+                );
+                Err(Error::argument("missing", reason))
+            }
+            _ => Ok(()),
         }
     }
     /// Check that the number that replaces missing cells is within the bounds of a statistic.
@@ -298,6 +315,15 @@ impl QuestionFields {
             Ok(Wanted::TopK(fields)) if fields.k == 0 => ("k", "1"),
             Ok(Wanted::TopK(fields)) if fields.categories.len() < 2 => {
                 ("categories", "two categories")
+            }
+            Ok(Wanted::TopK(fields)) if fields.categories.len() < fields.k => {
+                let reason = format!(
+                    "expected at most the number of categories, {}, found {}: state a smaller `k`, \
+                     or list more categories",
+                    fields.categories.len(),
+                    fields.k
+                );
+                return Err(Error::argument("k", reason));
             }
             _ => return Ok(()),
         };

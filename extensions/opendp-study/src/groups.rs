@@ -10,6 +10,9 @@ use super::mechanisms::Mechanisms;
 use super::outcome::{Cell, StudyAnswer};
 use super::questions::{Asker, Mode};
 
+/// The bounds of each answer about groups, if its statistic has bounds.
+type AllBounds = Vec<Option<(f64, f64)>>;
+
 impl QuestionFields {
     /// Return the statistics that the answer contains for each group.
     pub(super) fn of_groups(&self) -> Result<Vec<Wanted<'_>>> {
@@ -101,18 +104,17 @@ where
     f64: Noisy<MO>,
 {
     pub(super) fn releases_of_groups(&self, asked: &QuestionFields) -> Result<usize> {
-        let groups = self.of_groups(asked)?;
+        let (groups, _) = self.of_groups(asked)?;
         Ok(if asked.finds_keys() { 1 + groups.to_be_found().releases() } else { groups.releases() })
     }
     pub(super) fn groups(&self, asked: &QuestionFields) -> Result<Vec<StudyAnswer>> {
-        let mut groups = self.of_groups(asked)?;
+        let (mut groups, bounds) = self.of_groups(asked)?;
         if asked.finds_keys() {
             groups = MO::find_keys(groups)?;
         }
         let solved = groups.solve()?;
         let known = solved.statistics(self.alpha)?;
         let left_out = asked.left_out_of_each(self.columns)?;
-        let bounds = self.bounds_of_each(asked)?;
         let mut answers = Vec::with_capacity(known.len());
         for (place, known) in known.iter().enumerate() {
             let left_out = left_out.get(place).and_then(Option::as_deref);
@@ -129,8 +131,9 @@ where
         add_rows(&mut answers, released.columns(), &released.rows(self.alpha)?);
         Ok(answers)
     }
-    /// Make the groups of a question, with their statistics.
-    fn of_groups(&self, asked: &QuestionFields) -> Result<Groups<'c, MO>> {
+    /// Make the groups of a question, with their statistics. Also return the bounds of each answer
+    /// about the groups. Counts and quantiles have no bounds.
+    fn of_groups(&self, asked: &QuestionFields) -> Result<(Groups<'c, MO>, AllBounds)> {
         asked.check_key_types(self.columns)?;
         let names = asked.group_by.as_deref().unwrap_or_default();
         let statistics = asked.of_groups()?;
@@ -140,32 +143,22 @@ where
             groups = groups.others();
         }
         groups = with_keys(groups, asked).map_err(|error| error.at("keys"))?;
+        let mut bounds = Vec::new();
         for statistic in statistics {
-            groups = self.with_statistic(groups, asked, statistic)?;
+            groups = self.with_statistic(groups, asked, statistic, &mut bounds)?;
         }
-        Ok(groups)
+        Ok((groups, bounds))
     }
-    /// Return the bounds of each answer about the groups. Counts and quantiles have no bounds.
-    fn bounds_of_each(&self, asked: &QuestionFields) -> Result<Vec<Option<(f64, f64)>>> {
-        let mut all = Vec::new();
-        for statistic in asked.of_groups()? {
-            match statistic {
-                Wanted::Sum(fields) | Wanted::Mean(fields) | Wanted::Variance(fields) => {
-                    all.push(Some(self.bounds(asked, fields)?));
-                }
-                Wanted::Quantiles(fields) => all.extend(fields.alphas()?.iter().map(|_| None)),
-                _ => all.push(None),
-            }
-        }
-        Ok(all)
-    }
+    /// Add a statistic to the groups, and the bounds of its answers to `all`.
     fn with_statistic(
         &self,
         groups: Groups<'c, MO>,
         asked: &QuestionFields,
         statistic: Wanted<'_>,
+        all: &mut AllBounds,
     ) -> Result<Groups<'c, MO>> {
-        let ranks = |groups: Groups<'c, MO>, fields: &RankFields, alphas: &[f64]| {
+        let mut ranks = |groups: Groups<'c, MO>, fields: &RankFields, alphas: &[f64]| {
+            all.extend(alphas.iter().map(|_| None));
             // `impute` is called because `quantiles` needs a column without NaN. `load` already
             // replaced the missing cells. So `impute` changes a cell only if this cell was read as
             // NaN.
@@ -183,9 +176,13 @@ where
                 return ranks(groups, fields, &[alpha]);
             }
             Wanted::Quantiles(fields) => return ranks(groups, fields, fields.alphas()?),
-            _ => return Ok(groups.count()),
+            _ => {
+                all.push(None);
+                return Ok(groups.count());
+            }
         };
         let bounds = self.bounds(asked, fields)?;
+        all.push(Some(bounds));
         Ok(statistic(groups.impute(&fields.column, 0.0), &fields.column, bounds))
     }
 }

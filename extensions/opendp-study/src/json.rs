@@ -11,8 +11,46 @@ pub(super) fn value<T: DeserializeOwned>(json: Json) -> Result<T> {
 }
 /// Read fields from JSON. If a field is wrong, the error states its place.
 pub(super) fn from_json<T: DeserializeOwned>(json: &Json) -> Result<T> {
-    serde_path_to_error::deserialize(json)
-        .map_err(|error| located(error.path(), error.inner().to_string()))
+    serde_path_to_error::deserialize(json).map_err(|error| {
+        let path = error.path();
+        located(path, plain(error.inner().to_string(), found(json, path)))
+    })
+}
+/// Return the value at the path of an error, if the path leads to a value.
+fn found<'a>(json: &'a Json, path: &Path) -> Option<&'a Json> {
+    path.iter().try_fold(json, |json, segment| match segment {
+        Segment::Seq { index } => json.get(index),
+        Segment::Map { key } => json.get(key),
+        Segment::Enum { .. } | Segment::Unknown => None,
+    })
+}
+/// Say what a field of a number expects. `serde` names a type of Rust, or only says that a number
+/// is invalid.
+fn plain(reason: String, found: Option<&Json>) -> String {
+    const WHOLE: &str = "expected a whole number of at least 0";
+    match found {
+        Some(Json::Number(number)) if reason == "invalid number" => {
+            let below = number.to_string().starts_with('-');
+            let large = !below && number.as_f64().is_some_and(|number| number.fract() == 0.0);
+            let advice = if large { ": state a smaller number" } else { "" };
+            format!("{WHOLE}, found {number}{advice}")
+        }
+        Some(Json::String(text)) => {
+            for (expected, what) in [
+                ("expected usize", WHOLE),
+                ("expected u32", WHOLE),
+                ("expected f64", "expected a number"),
+            ] {
+                if reason.ends_with(expected) {
+                    return format!(
+                        "{what}, found the text {text:?}: write numbers without quotes"
+                    );
+                }
+            }
+            reason
+        }
+        _ => reason,
+    }
 }
 /// Check that a document states its fields by name, in its context, its budget, its columns and its
 /// questions. `serde` also reads the fields from an array, in the order of their declarations.

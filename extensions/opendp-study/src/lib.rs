@@ -40,7 +40,7 @@
 //! | `unit` | `{"person": n}`: a person adds or removes at most `n` rows. `{"answers_of_person": n}`: a person changes at most `n` rows, and the number of rows is public |
 //! | `rows` | under `answers_of_person`, optionally the number of rows; `opendp ask --dry-run` needs it |
 //! | `budget` | `{"epsilon": e}`, `{"epsilon": e, "delta": d}` or `{"rho": r}`, for all answers together |
-//! | `split` | `"evenly"`, the default, or a list with a weight for each question |
+//! | `split` | `"evenly"`, the default, or a list with a weight for each question. A question that costs nothing leaves its share to the others |
 //! | `columns` | the columns that questions use: a type (`"i64"`, `"f64"`, `"bool"`, `"String"`), or an object with `T`, optionally `bounds`, and `missing` |
 //! | `data` | optionally the file of the data; the caller reads the file |
 //!
@@ -52,7 +52,8 @@
 //! # The questions
 //!
 //! Each question has one statistic, and optionally a `name`, a `noise` (`"laplace"` or
-//! `"gaussian"`) and conditions. For example, conditions are written as
+//! `"gaussian"`) and conditions. A name must not be the name or the title of another question. For
+//! example, conditions are written as
 //! `"where": {"age": {"at_least": 18, "below": 65}, "city": {"in": ["Lyon"]}}`. If a condition is a
 //! single value instead of an object, the cell must equal this value. For a column of integers,
 //! conditions are exact, and `edges` and `candidates` must be above -2^53 and below 2^53. Beyond
@@ -60,7 +61,7 @@
 //!
 //! | statistic | fields | answer |
 //! |---|---|---|
-//! | `count` | none | the number of rows |
+//! | `count` | none | the number of rows. Under `answers_of_person`, a count of all rows is public: it has no noise and costs nothing |
 //! | `sum` | `column`, `bounds` | the sum of the clamped cells |
 //! | `mean` | `column`, `bounds`, `rows` | the mean; without a public number of rows, it comes from a noisy sum and a noisy count, and each of these two takes half of the question's share |
 //! | `variance` | `column`, `bounds`, `rows` | the variance of a sample |
@@ -72,10 +73,10 @@
 //!
 //! If a question does not state the `bounds` of a sum, a mean or a variance, the bounds of the
 //! column are used. All other statistics, and all conditions, ignore the bounds of the column.
-//! `candidates` is a list, or `{"from", "to", "step"}`, where a whole number of steps leads from
-//! `from` to `to`. If a question about a mean or a variance has no condition, and its column drops
-//! no rows, `rows` defaults to the public number of rows of the table. A `rows` above this public
-//! number is an error. A smaller `rows` is not an error.
+//! `candidates` is a list in any order without repetitions, or `{"from", "to", "step"}`, where a
+//! whole number of steps leads from `from` to `to`. If a question about a mean or a variance has no
+//! condition, and its column drops no rows, `rows` defaults to the public number of rows of the
+//! table. A `rows` above this public number is an error. A smaller `rows` is not an error.
 //!
 //! # Groups
 //!
@@ -138,6 +139,7 @@ mod groups;
 mod json;
 mod keys;
 mod mechanisms;
+mod names;
 mod outcome;
 mod planned;
 mod questions;
@@ -152,7 +154,7 @@ use opendp_core::{Error, Function, Measure, Measurement, PrivacyMap, Result};
 use serde_json::Value as Json;
 
 use budget::{StudyBudget, rounded_up, weights};
-pub use charged::{Charge, Charged};
+pub use charged::{Charge, ChargeCheck, Charged};
 pub use document::CellType;
 use document::{ColumnFields, Document, QuestionFields, UnitFields, from_json};
 use json::check_fields;
@@ -239,9 +241,13 @@ impl Study {
     ///
     /// # Errors
     /// Errors about the split, the columns and the questions. `Argument` when `alpha` is not in
-    /// `(0, 1]`, or when the number of rows is public and not stated. `Argument` also when there is
-    /// not enough memory for the stated rows.
+    /// `(0, 1]`, when the context names no column, when the number of rows is public and not
+    /// stated, or when there is not enough memory for the stated rows.
     pub fn rehearse(&self, alpha: f64) -> Result<Outcome> {
+        if self.columns.is_empty() {
+            let reason = "name at least one column of the table: its cells give the number of rows";
+            return Err(Error::argument("columns", reason).at("context"));
+        }
         if self.unit.size_is_public() && self.rows.is_none() {
             let reason = "state the public number of rows, because the noise may depend on it";
             return Err(Error::argument("rows", reason).at("context"));
@@ -303,11 +309,12 @@ impl Study {
             let reason = format!("expected a probability above 0 and at most 1, found {found}");
             return Err(Error::argument("alpha", reason));
         }
+        self.check_names()?;
         for (name, column) in &self.columns {
             let located = |error: Error| error.at(format!("column `{name}`")).at("context");
             column.check().map_err(located)?;
         }
-        let split = Split::by_weights(&self.steps()?)?;
+        let split = self.split()?;
         macro_rules! with {
             ($budget:expr) => {{
                 let context = Context::new(table, self.unit, $budget.clone(), split)?;
@@ -328,8 +335,16 @@ impl Study {
             StudyBudget::Rho(budget) => with!(budget),
         }
     }
+    /// Return the split of the budget among all releases. If no question has a release, the budget
+    /// stays as it is.
+    fn split(&self) -> Result<Split> {
+        // A wrong weight is an error, even if its question has no release.
+        Split::by_weights(&self.weights)?;
+        let steps = self.steps()?;
+        if steps.is_empty() { Ok(Split::as_you_go()) } else { Split::by_weights(&steps) }
+    }
     /// Return the weight of each release. A question of several releases divides its weight among
-    /// the releases.
+    /// the releases. A question without releases has no weight, so all other questions get more.
     fn steps(&self) -> Result<Vec<f64>> {
         let mut steps = Vec::new();
         for (place, (question, weight)) in self.questions.iter().zip(&self.weights).enumerate() {
@@ -338,7 +353,7 @@ impl Study {
                 Some(_) => self.releases_of_groups(question),
             };
             let releases = releases.map_err(|error| error.at(place_of(place, question)))?;
-            steps.extend(std::iter::repeat_n(weight / releases as f64, releases));
+            steps.extend(std::iter::repeat_n(weight / releases.max(1) as f64, releases));
         }
         Ok(steps)
     }

@@ -38,6 +38,8 @@ pub struct Cell {
     /// noise can raise the count.
     pub interval: Option<(f64, f64)>,
 }
+/// The mechanism of an answer that is public.
+const NO_NOISE: &str = "no noise";
 /// The answer to one question. Before the release, the answer has only the properties that are
 /// already known.
 #[derive(Clone, Debug)]
@@ -45,9 +47,9 @@ pub struct StudyAnswer {
     /// The title of the question.
     pub question: String,
     /// The kinds of noise. Each kind is named once, in the order of the scales, as in "Gaussian and
-    /// Laplace, threshold".
+    /// Laplace, threshold". For a public number of rows, "no noise".
     pub mechanism: String,
-    /// The scales of the noise, one for each release.
+    /// The scales of the noise, one for each release. The list is empty without a release.
     pub scales: Vec<f64>,
     /// A bound on the error of the answer, if this bound is known before the release. The bound
     /// holds with the stated probability. Counts have no such bound if their keys are found in the
@@ -207,6 +209,20 @@ impl StudyAnswer {
             cells: Vec::new(),
         }
     }
+    /// Describe an answer that is public. It has no noise, and no error.
+    pub(super) fn public(question: String) -> Self {
+        StudyAnswer {
+            question,
+            mechanism: NO_NOISE.to_owned(),
+            scales: Vec::new(),
+            error: Some(0.0),
+            error_in: ErrorIn::Value,
+            rows_stated: None,
+            bounds: None,
+            keys_found: false,
+            cells: Vec::new(),
+        }
+    }
     /// Remove the error of a number that was released without an interval. Such a number is near an
     /// end of the range of its type, so its error has no bound.
     pub(super) fn checked(mut self) -> Self {
@@ -218,6 +234,9 @@ impl StudyAnswer {
     }
     /// Name the kinds of noise, and their scales.
     fn noise(&self) -> String {
+        if self.scales.is_empty() {
+            return self.mechanism.clone();
+        }
         format!("{}, scale {}", self.mechanism, join(&self.scales))
     }
     /// Write the interval of a cell. If the interval is not known, or without a cell, write the

@@ -51,12 +51,11 @@ where
         if asked.group_by.is_some() {
             return self.groups(asked);
         }
-        let wanted = asked.wanted()?;
-        let (name, answer) = match wanted {
+        let (name, answer) = match asked.wanted()? {
             Wanted::Count => ("count", self.count(asked)),
-            Wanted::Sum(fields) => ("sum", self.sum(asked, fields)),
-            Wanted::Mean(fields) => ("mean", self.mean(asked, fields)),
-            Wanted::Variance(fields) => ("variance", self.variance(asked, fields)),
+            Wanted::Sum(fields) => ("sum", self.bounded(asked, fields, Self::sum)),
+            Wanted::Mean(fields) => ("mean", self.bounded(asked, fields, Self::mean)),
+            Wanted::Variance(fields) => ("variance", self.bounded(asked, fields, Self::variance)),
             Wanted::Median(fields) => ("median", self.rank(asked, fields, Some(0.5))),
             Wanted::Quantile(fields) => ("quantile", self.rank(asked, fields, fields.alpha)),
             Wanted::Quantiles(fields) => ("quantiles", self.ranks(asked, fields)),
@@ -64,23 +63,37 @@ where
             Wanted::CountsBy(fields) => ("counts_by", self.counts_by(asked, &fields.column)),
             Wanted::TopK(fields) => ("top_k", self.top_k(asked, fields)),
         };
-        let located = |error: Error| error.at(name);
-        let mut answer = answer.map_err(located)?.checked();
-        if let Wanted::Sum(fields) | Wanted::Mean(fields) | Wanted::Variance(fields) = wanted {
-            answer.bounds = Some(self.bounds(asked, fields).map_err(located)?);
-        }
-        Ok(vec![answer])
+        Ok(vec![answer.map_err(|error| error.at(name))?.checked()])
+    }
+    /// Answer a question about a statistic that needs bounds.
+    fn bounded(
+        &self,
+        asked: &QuestionFields,
+        fields: &NumberFields,
+        answer: fn(&Self, &QuestionFields, &NumberFields, (f64, f64)) -> Result<StudyAnswer>,
+    ) -> Result<StudyAnswer> {
+        let bounds = self.bounds(asked, fields)?;
+        let mut answer = answer(self, asked, fields, bounds)?;
+        answer.bounds = Some(bounds);
+        Ok(answer)
     }
 
     fn count(&self, asked: &QuestionFields) -> Result<StudyAnswer> {
+        if let Some(rows) = asked.counts_public_rows(self.rows) {
+            return self.public_count(asked, rows);
+        }
         self.number(MO::add_noise(self.query(asked, &[])?.count(), asked.noise)?, asked)
     }
-    fn sum(&self, asked: &QuestionFields, sum: &NumberFields) -> Result<StudyAnswer> {
+    fn sum(
+        &self,
+        asked: &QuestionFields,
+        sum: &NumberFields,
+        (lower, upper): (f64, f64),
+    ) -> Result<StudyAnswer> {
         if self.column(&sum.column)?.kind != CellType::Integer {
-            return self
-                .number(MO::add_noise(self.clamped(asked, sum)?.sum(), asked.noise)?, asked);
+            let cells = self.numbers(asked, &sum.column)?.clamp(lower, upper);
+            return self.number(MO::add_noise(cells.sum(), asked.noise)?, asked);
         }
-        let (lower, upper) = self.bounds(asked, sum)?;
         let whole = |bound: f64| {
             let fits = bound.fract() == 0.0 && bound.abs() < 9e18;
             let reason = || {
@@ -308,14 +321,6 @@ where
             }
             _ => Ok(()),
         }
-    }
-    pub(super) fn clamped(
-        &self,
-        asked: &QuestionFields,
-        fields: &NumberFields,
-    ) -> Result<Rows<'c, MO, f64>> {
-        let (lower, upper) = self.bounds(asked, fields)?;
-        Ok(self.numbers(asked, &fields.column)?.clamp(lower, upper))
     }
     /// Return the bounds of a statistic. Refuse a condition on the same column if only cells
     /// outside of the bounds satisfy this condition. Each of these cells would count as a bound.

@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use super::document::{ColumnFields, NumberFields, QuestionFields, Wanted};
 use super::mechanisms::Mechanisms;
 use super::outcome::{Cell, StudyAnswer};
-use super::questions::Asker;
+use super::questions::{Asker, Mode};
 
 /// The largest number of rows that a mean or a variance can state for a table whose number of rows
 /// is private. All stated rows are kept in memory, with 8 bytes for each row.
@@ -62,12 +62,21 @@ impl QuestionFields {
             Some(stated) => Divisor::Stated(stated),
         }
     }
-    /// Return the number of releases that answer the question. See [`divisor`](Self::divisor).
+    /// Return the public number of rows of the table, if the question counts all rows.
+    pub(super) fn counts_public_rows(&self, rows: Option<usize>) -> Option<usize> {
+        let all = self.count.is_some() && self.group_by.is_none() && self.keep.is_empty();
+        rows.filter(|_| all)
+    }
+    /// Return the number of releases that answer the question. See [`divisor`](Self::divisor). A
+    /// count of a public number of rows needs no release.
     pub(super) fn releases(
         &self,
         columns: &[(String, ColumnFields)],
         rows: Option<usize>,
     ) -> usize {
+        if self.counts_public_rows(rows).is_some() {
+            return 0;
+        }
         let mean = self.mean.as_ref();
         let private = |mean| self.divisor(mean, columns, rows) == Divisor::Private;
         if mean.is_some_and(private) { 2 } else { 1 }
@@ -118,12 +127,33 @@ where
     i64: Noisy<MO>,
     f64: Noisy<MO>,
 {
-    pub(super) fn mean(&self, asked: &QuestionFields, mean: &NumberFields) -> Result<StudyAnswer> {
+    /// Answer a count of all rows, whose number is public. The answer is exact, and costs nothing.
+    pub(super) fn public_count(&self, asked: &QuestionFields, rows: usize) -> Result<StudyAnswer> {
+        if asked.noise.is_some() {
+            let reason = "the number of rows is public, so this count has no noise and costs \
+                          nothing: leave `noise` out";
+            return Err(Error::argument("noise", reason));
+        }
+        let mut answer = StudyAnswer::public(asked.title());
+        if self.mode == Mode::Ask {
+            let interval = Some((rows as f64, rows as f64));
+            answer.cells.push(Cell { value: rows.into(), interval, ..Cell::default() });
+        }
+        Ok(answer)
+    }
+    pub(super) fn mean(
+        &self,
+        asked: &QuestionFields,
+        mean: &NumberFields,
+        bounds: (f64, f64),
+    ) -> Result<StudyAnswer> {
         let divisor = asked.divisor(mean, self.columns, self.rows);
+        let cells = || self.numbers(asked, &mean.column);
+        let clamped = || cells().map(|cells| cells.clamp(bounds.0, bounds.1));
         let mean = match divisor {
-            Divisor::Private => return self.quotient(asked, mean),
-            Divisor::Whole => self.clamped(asked, mean)?.mean(),
-            Divisor::Stated(rows) => self.clamped(asked, mean)?.resize(rows).mean(),
+            Divisor::Private => return self.quotient(asked, mean, bounds),
+            Divisor::Whole => clamped()?.mean(),
+            Divisor::Stated(rows) => clamped()?.resize(rows).mean(),
         };
         let mut answer = self.number(MO::add_noise(mean, asked.noise)?, asked)?;
         answer.rows_stated = divisor.stated();
@@ -133,13 +163,16 @@ where
         &self,
         asked: &QuestionFields,
         variance: &NumberFields,
+        (lower, upper): (f64, f64),
     ) -> Result<StudyAnswer> {
+        let cells = || self.numbers(asked, &variance.column);
+        let clamped = || cells().map(|cells| cells.clamp(lower, upper));
         let missing = "a variance needs a public number of rows: add \"rows\"";
         let divisor = asked.divisor(variance, self.columns, self.rows);
         let variance = match divisor {
             Divisor::Private => return Err(Error::argument("rows", missing)),
-            Divisor::Whole => self.clamped(asked, variance)?.variance(),
-            Divisor::Stated(rows) => self.clamped(asked, variance)?.resize(rows).variance(),
+            Divisor::Whole => clamped()?.variance(),
+            Divisor::Stated(rows) => clamped()?.resize(rows).variance(),
         };
         let mut answer = self.number(MO::add_noise(variance, asked.noise)?, asked)?;
         answer.rows_stated = divisor.stated();
@@ -147,8 +180,12 @@ where
     }
     /// Answer a mean. First compute a noisy sum of differences: the cells minus the middle of the
     /// bounds. Divide this sum by a noisy count. Then add the middle of the bounds.
-    fn quotient(&self, asked: &QuestionFields, mean: &NumberFields) -> Result<StudyAnswer> {
-        let (lower, upper) = self.bounds(asked, mean)?;
+    fn quotient(
+        &self,
+        asked: &QuestionFields,
+        mean: &NumberFields,
+        (lower, upper): (f64, f64),
+    ) -> Result<StudyAnswer> {
         let centre = Centre::of(lower, upper)?;
         let cells = self.numbers(asked, &mean.column)?;
         let sum = MO::add_noise(cells.sum_around(&centre), asked.noise)?;
@@ -161,8 +198,10 @@ where
         let noised = noised.with(&count.noised(self.alpha));
         let mut answer = StudyAnswer::before(asked.title(), noised);
         if let (Some(sum), Some(count)) = (sum, self.spend(count)?) {
-            let (value, interval) =
-                centre.mean(&sum.estimate()?, &count.estimate()?, self.alpha)?;
+            let (sum, count) = (sum.estimate()?, count.estimate()?);
+            // The scale of the second noise depends only on the budget, and not on the released
+            // sum.
+            let (value, interval) = centre.mean_at_fixed_scales(&sum, &count, self.alpha)?;
             answer.cells.push(Cell {
                 value: value.to_json(),
                 interval: Some(interval),

@@ -166,7 +166,9 @@ impl Filler {
     fn of(column: &ColumnFields) -> Result<Self> {
         match (&column.missing, column.kind) {
             (Some(Json::String(word)), _) if word == "drop" => Ok(Filler::Drop),
-            (Some(value), _) => Ok(Filler::Value(value.clone())),
+            (Some(value), CellType::Text) => Ok(Filler::Value(value.clone())),
+            // Only a text can be the word `drop` in another form.
+            (Some(value), _) => column.check_drop().map(|()| Filler::Value(value.clone())),
             (None, CellType::Bool | CellType::Text) => Ok(Filler::Default),
             (None, CellType::Integer | CellType::Float) => Err(Error::argument(
                 "missing",

@@ -199,7 +199,10 @@ fn a_study_is_rehearsed_before_it_is_answered() {
 fn weights_divide_the_budget() {
     let with_split = |split: Json| {
         Study::parse(&json!({
-            "context": {"unit": {"person": 1}, "budget": {"epsilon": 1.0}, "split": split},
+            "context": {
+                "unit": {"person": 1}, "budget": {"epsilon": 1.0}, "split": split,
+                "columns": {"city": "String"},
+            },
             "questions": [{"count": {}}, {"count": {}}],
         }))
     };
@@ -385,6 +388,7 @@ fn an_error_names_a_type_of_cells_as_documents_do() {
     assert!(error.contains("`age`") && error.contains("expected cells of i64"), "{error}");
 }
 
+mod free;
 mod groups;
 mod integers;
 mod notes;

@@ -3,8 +3,7 @@
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{DataType, Float64Type};
 use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
-use opendp_core::arith::Exact;
-use opendp_ledger::say;
+use opendp_ledger::say_float;
 use opendp_report::{Block, Page, Point, Section, Table, number};
 use serde_json::Value as Json;
 
@@ -29,10 +28,11 @@ impl Answer {
         let plan = &self.document["plan"];
         let spent = self.shown.accounts.iter().map(|account| {
             let spent: f64 = account.spent.iter().map(|spent| spent.amount).sum();
-            format!("{} {}", account.part, rounded(spent, true))
+            format!("{} {}", account.part, say_float(spent, true))
         });
         let left = self.shown.accounts.iter();
-        let left = left.map(|account| format!("{} {}", account.part, rounded(account.left, false)));
+        let left =
+            left.map(|account| format!("{} {}", account.part, say_float(account.left, false)));
         let page = Page::new("Private answer");
         let page = match self.document["repeated"].as_bool() {
             Some(true) => page.fact("Repeated", REPEATED),
@@ -79,7 +79,7 @@ impl Answer {
         for account in accounts {
             let spent: f64 = account.spent.iter().map(|spent| spent.amount).sum();
             let numbers = [(account.whole, true), (spent, true), (account.left, false)];
-            let numbers = numbers.map(|(amount, up)| rounded(amount, up));
+            let numbers = numbers.map(|(amount, up)| say_float(amount, up));
             table.push([account.part.clone()].into_iter().chain(numbers));
         }
         section.with(Block::Table(table)).with(Block::Text(
@@ -143,11 +143,6 @@ impl Answer {
         }
     }
 }
-/// Write an amount of a loss or of a budget as a decimal number. Round up if `up` is true, and
-/// otherwise down.
-fn rounded(amount: f64, up: bool) -> String {
-    Exact::from_f64(amount).map_or("unknown".to_owned(), |amount| say(&amount, up))
-}
 /// Return the text of a cell, as the page shows it.
 fn cell(column: &ArrayRef, row: usize) -> String {
     if let Some(floats) = column.as_primitive_opt::<Float64Type>()
@@ -189,7 +184,7 @@ fn noise(releases: &Json) -> Table {
         let text = |name: &str| release[name].as_str().unwrap_or_default().to_owned();
         let loss = release["loss_up"].as_object().into_iter().flatten();
         let part = |(part, amount): (&String, &Json)| {
-            format!("{part} {}", rounded(amount.as_f64().unwrap_or(f64::INFINITY), true))
+            format!("{part} {}", say_float(amount.as_f64().unwrap_or(f64::INFINITY), true))
         };
         let loss: Vec<String> = loss.map(part).collect();
         table.push([text("what"), text("mechanism"), scale, error, loss.join(", ")]);

@@ -23,6 +23,13 @@ pub trait Released: Carrier {
     /// `NotImplemented` when a bound is not known. `InvalidDistance` when the number of bounds is
     /// not 1 and differs from the number of released numbers.
     fn intervals(&self, bounds: &[Option<f64>]) -> Result<Self::Intervals>;
+    /// Replace each end that is outside of a range by the nearest end of the range. Use this
+    /// function only if all true numbers are within the range. The default implementation leaves
+    /// the intervals as they are.
+    fn within(intervals: Self::Intervals, range: (f64, f64)) -> Self::Intervals {
+        let _ = range;
+        intervals
+    }
 }
 
 /// Find an interval that contains the true number, except with probability `alpha`. For a vector,
@@ -125,6 +132,10 @@ fn around((low, high): (f64, f64), bound: Option<f64>) -> Result<(f64, f64)> {
     let lower = low.neg_inf_sub(bound).unwrap_or(f64::NEG_INFINITY);
     Ok((lower, high.inf_add(bound).unwrap_or(f64::INFINITY)))
 }
+/// Move both ends of an interval into a range.
+fn moved((low, high): (f64, f64), (lower, upper): (f64, f64)) -> (f64, f64) {
+    (low.max(lower).min(upper), high.max(lower).min(upper))
+}
 
 macro_rules! released {
     ($($t:ty)* => |$number:ident| $ends:expr) => {$(
@@ -138,6 +149,9 @@ macro_rules! released {
                 let $number = *self;
                 around($ends, bounds.first().copied().flatten())
             }
+            fn within(interval: (f64, f64), range: (f64, f64)) -> (f64, f64) {
+                moved(interval, range)
+            }
         }
         impl Released for Vec<$t> {
             type Intervals = Vec<(f64, f64)>;
@@ -149,6 +163,9 @@ macro_rules! released {
                 let bound = |place| bounds.get(place).or(bounds.first()).copied().flatten();
                 let numbers = self.iter().copied().enumerate();
                 numbers.map(|(place, $number)| around($ends, bound(place))).try_collected()
+            }
+            fn within(intervals: Vec<(f64, f64)>, range: (f64, f64)) -> Vec<(f64, f64)> {
+                intervals.into_iter().map(|interval| moved(interval, range)).collected()
             }
         }
     )*};

@@ -129,6 +129,9 @@ impl Estimate {
     /// interval by each end of the second interval. The quotient of the true numbers is between the
     /// least and the largest of these four quotients.
     ///
+    /// If the scales of all noises were fixed in advance, and bounds on the true quotient are
+    /// known, the intervals of [`Ratio`](super::Ratio) are shorter.
+    ///
     /// # Errors
     /// The errors of [`simultaneous`].
     pub fn quotient(&self, divisor: &Estimate, alpha: f64) -> Result<(f64, f64)> {
@@ -149,7 +152,17 @@ impl Estimate {
         }
         Ok((low, high))
     }
-    fn shares_noise(&self, other: &Estimate) -> bool {
+    /// Return the noises in this number, with their weights.
+    pub(super) fn noises(&self) -> impl Iterator<Item = (Weight, Noise)> {
+        self.noises.iter().map(|(_, weight, noise)| (*weight, *noise))
+    }
+    /// Return a bound on all errors of this number other than its noises.
+    pub(super) fn slack(&self) -> Result<f64> {
+        self.noises.iter().try_fold(self.rounding, |total, (_, weight, noise)| {
+            total.inf_add(weight.magnitude_up()?.inf_mul(noise.slack())?)
+        })
+    }
+    pub(super) fn shares_noise(&self, other: &Estimate) -> bool {
         let names = |noises: &[(u64, Weight, Noise)], name: u64| {
             noises.binary_search_by_key(&name, |(name, ..)| *name).is_ok()
         };

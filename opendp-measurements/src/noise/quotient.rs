@@ -136,7 +136,10 @@ fn ratio(dividend: IBig, divisor: UBig, shift: i32, describe: impl Fn() -> Strin
     if loss.is_finite() || by_zero {
         Ok(loss)
     } else {
-        Err(Error::Overflow(format!("{} does not fit f64", describe())))
+        let loss = describe();
+        Err(Error::Overflow(format!(
+            "the loss, {loss}, exceeds the largest f64: state a larger scale, or narrower bounds"
+        )))
     }
 }
 

@@ -80,6 +80,8 @@ pub(super) struct Search<'a> {
     seen: BTreeSet<String>,
     pub(super) calls: usize,
     pub(super) whole: bool,
+    /// The error of the distance of the goal, if no two inputs are at this distance.
+    pub(super) apart: Option<Error>,
 }
 
 impl<'a> Search<'a> {
@@ -105,6 +107,7 @@ impl<'a> Search<'a> {
             seen: BTreeSet::new(),
             calls: 0,
             whole: true,
+            apart: None,
         }
     }
     pub(super) fn run(mut self) -> Result<Suggestions> {
@@ -115,6 +118,9 @@ impl<'a> Search<'a> {
             let mut next = Vec::new();
             for chain in &level {
                 self.grow(chain, &mut next);
+            }
+            if let Some(error) = &self.apart {
+                return Ok(Suggestions::apart(error, self.calls));
             }
             level = next;
         }
@@ -155,11 +161,19 @@ impl<'a> Search<'a> {
                 }
                 let args = way.args.clone().with("input", here.clone());
                 match self.registry.make(&name, &args) {
+                    // The first link has the space of the data as its input.
+                    Ok(made) if chain.links.is_empty() && self.are_apart(&made) => return,
                     Ok(made) => self.append(chain, &name, about, way, made, next),
                     Err(error) => self.refused(&name, about, chain, &error),
                 }
             }
         }
+    }
+    /// Return whether no two inputs of `made` are at the distance of the goal, and keep the error.
+    fn are_apart(&mut self, made: &Constructed) -> bool {
+        let checked = made.check_neighbours(&self.aim.goal.d_in);
+        self.apart = checked.err().filter(|error| matches!(error, Error::FailedMap(_)));
+        self.apart.is_some()
     }
     fn append(
         &mut self,

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use opendp_core::{
     AtomDomain, Bounds, Kind, Made, Parameter, Space, SymmetricDistance, TypeName, VectorDomain,
 };
-use opendp_registry::{Addition, Document, Entry, Goal, Limits, Registry, Suggestions};
+use opendp_registry::{Addition, Document, Entry, Goal, Limits, Obstacle, Registry, Suggestions};
 use opendp_transformations::make_clamp;
 use serde_json::{Value as Json, json};
 
@@ -313,4 +313,19 @@ fn a_space_tells_what_takes_it_and_what_leads_to_a_measure() {
     assert_eq!(leading.iter().filter(|name| *name == "make_private_quantile").count(), 1);
     assert!(registry.leading(&space, &json!("symmetric_distance")).is_err());
     assert!(registry.taking(&json!({"domain": "x"})).is_err());
+}
+#[test]
+fn a_distance_without_neighbours_is_the_only_obstacle() {
+    let space = rows(json!({"T": "i64"}), json!(100), "symmetric_distance");
+    let goal = |d_in: u32| {
+        Goal::new(space.clone(), json!(PURE), json!(d_in), json!(1.0)).fact("bounds", json!([0, 9]))
+    };
+    let none = Registry::global().suggest(&goal(1)).unwrap();
+    assert!(none.found.is_empty() && none.whole && none.calls <= 2, "{}", none.calls);
+    let [obstacle] = &none.obstacles[..] else { panic!("{:?}", none.obstacles) };
+    assert_eq!(obstacle.name, Obstacle::DISTANCE);
+    let reason = obstacle.reason.as_deref().unwrap();
+    assert!(reason.starts_with("no two data sets of size 100 are at distance 1"), "{reason}");
+    // The control: at the distance that the reason names, there are chains.
+    assert!(!Registry::global().suggest(&goal(2)).unwrap().found.is_empty());
 }

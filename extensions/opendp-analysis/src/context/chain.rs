@@ -2,7 +2,7 @@
 //! make a measurement of tables from a measurement of a column.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use opendp_core::arith::{Directed, DirectedFloat, Exact, InfCast, Number};
 use opendp_core::{
@@ -142,15 +142,23 @@ pub(super) fn levels_of(quantiles: usize) -> Option<u32> {
     };
     levels.and_then(|levels| u32::try_from(levels).ok())
 }
-/// Bound the errors in rank of several quantiles. The bound holds for all quantiles at once, except
-/// with probability `alpha`.
+/// Bound the errors in rank of several quantiles. The bound holds for each quantile separately,
+/// except with probability `alpha`.
 pub(super) fn quantiles_bound(candidates: usize, alphas: &[f64]) -> Bound {
     if alphas.len() < SEVERAL {
         return quantile_bound(candidates.saturating_mul(alphas.len()));
     }
     let alphas = alphas.to_vec();
+    // The search for the noise calls the bound for many scales, and for one `alpha`.
+    let last: Mutex<Option<(f64, f64)>> = Mutex::new(None);
     Arc::new(move |scale: Scale, alpha: f64| {
-        rank_bound(candidates, &alphas, alpha)?.inf_mul(scale.value())
+        let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+        let bound = match *last {
+            Some((same, bound)) if same == alpha => bound,
+            _ => rank_bound(candidates, &alphas, alpha)?,
+        };
+        *last = Some((alpha, bound));
+        bound.inf_mul(scale.value())
     })
 }
 /// Make a measurement that chooses candidates for several quantiles of rows. The chosen candidates

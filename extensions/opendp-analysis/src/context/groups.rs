@@ -4,6 +4,7 @@ mod answer;
 mod asked;
 mod earlier;
 mod keys;
+mod moments;
 mod releases;
 
 use std::collections::HashMap;
@@ -15,13 +16,13 @@ use serde_json::Value as Json;
 
 use super::plan::{Goal, Plan};
 use super::{Accounted, Noisy, Query, Statistic};
-pub(super) use answer::Moments;
 use answer::Released;
 pub use answer::{GroupAnswer, GroupRow};
 use asked::Needs;
 pub use asked::{AskedGroups, SolvedGroups};
 pub(crate) use earlier::Subject;
 use keys::Keys;
+pub(super) use moments::Moments;
 use releases::Numbers;
 
 /// A question about statistics of several groups of rows, before its noise is known.

@@ -213,6 +213,7 @@ impl<'c, MO: Accounted> Query<'c, MO> {
             threshold: false,
             noise: None,
             cut_off: false,
+            range: None,
             bound: None,
             subject: None,
         };

@@ -1,5 +1,6 @@
 //! Questions with known noise: their costs, their accuracies and their answers.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
@@ -11,6 +12,7 @@ use opendp_measurements::{Released, Scale, confidence_interval, is_near_end};
 use super::account::Cost;
 use super::draft::{Bound, OfTable};
 use super::groups::Subject;
+use super::possible::{move_into, released};
 use super::report::{Entry, ErrorIn};
 use super::terms::DISCRETE;
 use super::{Accounted, Context, Noised};
@@ -104,12 +106,13 @@ impl<MO: Accounted, TO: Carrier> Question<'_, MO, TO> {
     /// Run the measurement. The caller must charge the cost of the question before this call.
     pub(super) fn answer(self, accuracy: Option<f64>) -> Result<Answer<MO, TO>> {
         let Question { known, measurement } = self;
-        let value = measurement.invoke(known.context.table())?;
+        let mut value = measurement.invoke(known.context.table())?;
         // If `alpha` is 1, the noise is not part of the bound, so the bound is only the error of
         // rounding.
         let bounds = measurement.accuracy(1.0).ok();
         let near_end = &|| is_near_end(&measurement, &value.to_json());
-        let (about, accuracy) = known.about(bounds, accuracy, near_end);
+        let (mut about, accuracy) = known.about(bounds, accuracy, near_end);
+        about.replaced = move_into(about.range, &mut value);
         Ok(Answer { value, accuracy, measurement, about })
     }
 }
@@ -136,6 +139,8 @@ pub(crate) struct Known<'c, MO: Accounted> {
     pub(super) noise: Option<fn(Scale, bool) -> Noise>,
     /// Whether the noisy number can be cut off at the smallest or the largest number of its type.
     pub(super) cut_off: bool,
+    /// The range of the possible values of the statistic, if this range is known.
+    pub(super) range: Option<(f64, f64)>,
     /// The groups of rows that the answer is about, if the question finds the keys of groups.
     pub(super) subject: Option<Subject>,
     pub(super) cost: Cost,
@@ -214,16 +219,18 @@ impl<MO: Accounted> Known<'_, MO> {
         let noise = noise.map(|noise| if self.cut_off { noise.cut_off() } else { noise });
         let slack = bounds.and_then(|bounds| bounds.first().copied());
         let noise = noise.zip(slack.flatten()).map(|(noise, slack)| noise.and_at_most(slack));
-        let (mechanism, scale, subject) = (self.mechanism, self.scale, self.subject);
+        let Known { mechanism, scale, range, subject, .. } = self;
         let estimates = Arc::new(OnceLock::new());
-        (About { mechanism, scale, noise, subject, estimates }, accuracy)
+        let replaced = None;
+        (About { mechanism, scale, noise, range, replaced, subject, estimates }, accuracy)
     }
 }
 
 /// An answer that was charged and released.
 #[derive(Clone, Debug)]
 pub struct Answer<MO: Accounted, TO: Carrier> {
-    /// The released value.
+    /// The released value. A mean outside of the bounds of its rows, or a variance that rows within
+    /// these bounds cannot have, is replaced by the nearest possible number.
     pub value: TO,
     /// A bound on the distance between the answer and the true answer, if a bound is known. The
     /// bound holds except with probability [`Context::ALPHA`]. See [`Question::accuracy`]. There is
@@ -240,6 +247,11 @@ struct About {
     scale: Scale,
     /// The distribution of the noise on each number of the answer.
     noise: Option<Noise>,
+    /// The range of the possible values of the statistic, if this range is known.
+    range: Option<(f64, f64)>,
+    /// The released number, if it was outside of the range. The value of the answer is then the
+    /// nearest end of the range.
+    replaced: Option<f64>,
     /// The groups of rows that the answer is about, if the question found the keys of groups.
     subject: Option<Subject>,
     /// The estimates of the released numbers, made by the first call that needs them. Later calls
@@ -266,6 +278,10 @@ impl<MO: Accounted, TO: Carrier> Answer<MO, TO> {
     }
     fn estimates_of(&self, numbers: &[(f64, f64)]) -> Result<&[Estimate]> {
         estimates_of(self.about.noise, &self.about.estimates, numbers)
+    }
+    /// Return the released value, before a number outside of the range was replaced.
+    fn released(&self) -> Cow<'_, TO> {
+        released(&self.value, self.about.replaced)
     }
     /// Check that no released integer is near an end of its type: the smallest or the largest
     /// number of the type. If an integer is near an end, the true sum may be beyond this end. Then
@@ -314,7 +330,8 @@ fn estimates_of<'a>(
 }
 impl<MO: Accounted, TO: Released<Intervals = (f64, f64)>> Answer<MO, TO> {
     /// Return the released number together with the distribution of its noise, as an estimate for
-    /// further computations. Sums, differences, multiples and quotients of estimates also have
+    /// further computations. The estimate is the number before an impossible value was replaced, so
+    /// the distribution is exact. Sums, differences, multiples and quotients of estimates also have
     /// intervals.
     ///
     /// ```
@@ -335,7 +352,8 @@ impl<MO: Accounted, TO: Released<Intervals = (f64, f64)>> Answer<MO, TO> {
     /// [`interval`](Answer::interval) refuses an integer near an end of its type.
     pub fn estimate(&self) -> Result<Estimate> {
         self.check_ends()?;
-        let made = self.estimates_of(&[self.value.intervals(&[Some(0.0)])?])?;
+        let released = self.released();
+        let made = self.estimates_of(&[released.intervals(&[Some(0.0)])?])?;
         made.first().cloned().ok_or_else(|| Error::FailedFunction("there is no number".into()))
     }
 }
@@ -356,6 +374,9 @@ impl<MO: Accounted, TO: Released> Answer<MO, TO> {
     /// exclude the error of clamping. They also exclude the rounding of the mechanism before the
     /// noise. This rounding is far below the noise, with one exception: a float sum of more than
     /// four billion rows can be reduced, as [`make_sum`](opendp_transformations::make_sum) states.
+    /// For a mean and a variance, an end that is not a possible value is replaced by the nearest
+    /// possible value. The true number is possible, so the interval still contains it. If the
+    /// whole interval is beyond an end of the possible values, it becomes this end alone.
     ///
     /// # Errors
     /// The errors of [`confidence_interval`]. `NotImplemented` when an integer is near an end of
@@ -363,6 +384,10 @@ impl<MO: Accounted, TO: Released> Answer<MO, TO> {
     /// the end, and then the error has no bound.
     pub fn interval(&self, alpha: f64) -> Result<TO::Intervals> {
         self.check_ends()?;
-        confidence_interval(&self.measurement, &self.value, alpha)
+        let intervals = confidence_interval(&self.measurement, &self.released(), alpha)?;
+        Ok(match self.about.range {
+            Some(range) => TO::within(intervals, range),
+            None => intervals,
+        })
     }
 }

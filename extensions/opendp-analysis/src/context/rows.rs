@@ -14,6 +14,7 @@ use opendp_transformations::{Key, make_filter, make_resize};
 use super::chain::{Chain, Column, OfRows, TableTotal, halved, of_base, total_of_tables};
 use super::counts::Counts;
 use super::draft::{Bound, Build};
+use super::possible::largest_variance;
 use super::query::Number;
 use super::report::ErrorIn;
 use super::table::Source;
@@ -145,24 +146,40 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         let total = total.map(|total| if one_direction { self.replaced(total) } else { total });
         self.number("sum", total)
     }
-    /// Take the mean of the rows, as an `f64`. The mean needs bounds and a known number of rows.
+    /// Take the mean of the rows, as an `f64`. The mean needs bounds and a known number of rows. If
+    /// noise moves the mean out of the bounds, the answer is the nearest bound.
     pub fn mean(self) -> Statistic<'c, MO, f64>
     where
         T: Averaged,
         f64: Noisy<MO>,
     {
         let total = self.total(steps::mean(&self.chain, &self.name));
-        self.number("mean", total)
+        let range = self.bounds();
+        self.number("mean", total).within(range)
     }
     /// Take the sample variance, as an `f64`. The divisor is the number of rows minus 1. The
-    /// variance needs bounds and a known number of rows.
+    /// variance needs bounds and a known number of rows. If noise makes the variance negative, the
+    /// answer is 0. If noise makes it larger than the variance of any rows within the bounds, the
+    /// answer is this largest variance.
     pub fn variance(self) -> Statistic<'c, MO, f64>
     where
         T: Averaged,
         f64: Noisy<MO>,
     {
         let total = self.total(steps::variance(&self.chain, &self.name));
-        self.number("variance", total)
+        let rows = self.chain.as_ref().ok().and_then(|chain| chain.space().domain().size());
+        let rows = rows.and_then(|rows| f64::inf_cast(rows).ok());
+        let largest = self.bounds().zip(rows);
+        let largest = largest.and_then(|(bounds, rows)| largest_variance(bounds, rows).ok());
+        self.number("variance", total).within(largest.map(|largest| (0.0, largest)))
+    }
+    /// Return the bounds of the rows, if they are known.
+    fn bounds(&self) -> Option<(f64, f64)>
+    where
+        T: Averaged,
+    {
+        let bounds = self.chain.as_ref().ok()?.space().domain().element().bounds()?;
+        Some((bounds.lower().to_f64(), bounds.upper().to_f64()))
     }
     /// Count the rows of each category, and leave out the rows that have no category. The
     /// categories are public. [`Query::group_by`] can return the same counts together with the

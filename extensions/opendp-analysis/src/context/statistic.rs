@@ -17,6 +17,11 @@ impl<'c, MO: Accounted, TO: Carrier> Statistic<'c, MO, TO> {
     pub(super) fn into_draft(self) -> Draft<'c, MO, TO> {
         self.0
     }
+    /// State the range of the possible values of the statistic, if this range is known.
+    pub(super) fn within(mut self, range: Option<(f64, f64)>) -> Self {
+        self.0.terms.range = range;
+        self
+    }
     /// Find the least noise that fits the query's share of the budget. The budget's measure sets
     /// the kind of noise.
     ///

@@ -44,6 +44,8 @@ pub(crate) struct Terms<'c, MO: Accounted> {
     /// Whether the noisy number can be [cut off](super::Noisy::is_cut_off) at the smallest or the
     /// largest number of its type.
     pub(crate) cut_off: bool,
+    /// The range of the possible values of the statistic, if this range is known.
+    pub(crate) range: Option<(f64, f64)>,
     pub(crate) bound: Option<Bound>,
     /// The groups of rows that the answer is about, if the query finds the keys of groups.
     pub(crate) subject: Option<Subject>,
@@ -182,6 +184,7 @@ impl<'c, MO: Accounted> Terms<'c, MO> {
             bound: self.bound.clone(),
             noise: self.noise,
             cut_off: self.cut_off,
+            range: self.range,
             subject: self.subject.clone(),
             cost: self.cost(losses, dials)?,
         })
@@ -310,7 +313,9 @@ fn of_share(error: Error, room: &Room) -> Error {
 fn too_small(error: Error) -> Error {
     match error {
         Error::Search(_) => Error::BudgetExceeded(
-            "the share of this query is too small for any amount of noise; nothing was run".into(),
+            "no scale of the noise fits the share of this query; nothing was run. The bounds are \
+             too wide, or the share is too small: state narrower bounds, or a larger budget"
+                .into(),
         ),
         other => other,
     }

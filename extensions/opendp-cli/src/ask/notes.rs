@@ -4,13 +4,35 @@ use opendp_analysis::context::visible;
 use opendp_study::Study;
 use serde_json::Value as Json;
 
-use crate::budget;
-use crate::caution;
+use crate::{budget, caution, words};
 
+/// Return the line that reports whether a budget admits a charge that was not made.
+fn check_line(charge: &Json) -> String {
+    let text = |name: &str| visible(charge[name].as_str().unwrap_or_default());
+    let (budget, id) = (text("budget"), text("id"));
+    if charge["fits"] == false {
+        return format!("{}: a run would be refused", text("reason"));
+    }
+    if charge["repeated"] == true {
+        return format!(
+            "budget {budget}: a run would print the earlier answers with the id `{id}`, and charge \
+             nothing"
+        );
+    }
+    let (cost, left) = (&charge["cost"], &charge["remaining"]);
+    format!(
+        "budget {budget}: a run would be charged {} as `{id}`; {} is left now",
+        words::amounts(cost, true),
+        words::amounts(left, false)
+    )
+}
 /// Return the lines that report a charge to a budget. If the answers come from an earlier run, the
 /// first line says this.
 pub(super) fn charge_lines(charge: Option<&Json>) -> Vec<String> {
     let Some(charge) = charge else { return Vec::new() };
+    if charge.get("fits").is_some() {
+        return vec![check_line(charge)];
+    }
     let mut lines = Vec::new();
     if charge["repeated"] == true {
         lines.push(format!(

@@ -8,7 +8,7 @@ use opendp_study::{Outcome, Study};
 use serde_json::Value as Json;
 
 use super::{Arguments, charge_lines, file};
-use crate::caution;
+use crate::{caution, print_error};
 
 /// Check that the page can be written, before the budget is spent.
 ///
@@ -36,21 +36,33 @@ pub(super) fn check(arguments: &Arguments, study: &Study) -> Result<()> {
     }
     Ok(())
 }
-/// Write the page. If it cannot be written, print a warning, because the answers have spent the
-/// budget and must still be printed.
+/// Write the page, and return whether this succeeded. If the page cannot be written, print an
+/// error. The answers have spent the budget, so they must still be printed.
 pub(super) fn write(
     arguments: &Arguments,
     outcome: &Outcome,
     charge: Option<&Json>,
     as_json: bool,
-) {
-    let Some(path) = &arguments.html else { return };
+) -> bool {
+    let Some(path) = &arguments.html else { return true };
     let charged = charge_lines(charge);
     let page = charged.into_iter().fold(outcome.to_page(), |page, line| page.fact("Ledger", line));
     match fs::write(path, page.to_html()) {
         Ok(()) => caution::note(&format!("the page is in {}", path.display()), as_json),
-        Err(error) => caution::say(&unwritten(path, &error), as_json),
+        Err(error) => {
+            let again = match charge {
+                Some(_) => "; to write it, ask again with the same --id, which costs nothing more",
+                None => "",
+            };
+            let reason = format!(
+                "{}. The answers are printed on standard output{again}",
+                unwritten(path, &error)
+            );
+            print_error(&Error::FailedFunction(reason), as_json);
+            return false;
+        }
     }
+    true
 }
 fn unwritten(path: &Path, error: &std::io::Error) -> String {
     format!("the page {} cannot be written: {error}", path.display())

@@ -3,6 +3,8 @@
 use opendp_core::{Atom, Codec, IBig};
 use serde_json::{Value as Json, json};
 
+use super::commas::{Commas, commas};
+
 /// The result of reading a cell as a type.
 #[derive(Clone, Copy, PartialEq)]
 enum Reading {
@@ -103,12 +105,6 @@ fn is_other_truth(cell: &str) -> bool {
     const WORDS: [&str; 10] = ["yes", "no", "y", "n", "t", "f", "on", "off", "true", "false"];
     bool::from_cell(cell).is_none() && WORDS.iter().any(|word| cell.eq_ignore_ascii_case(word))
 }
-/// Return whether a cell is a number with a decimal comma, such as `-1,5`.
-fn has_decimal_comma(cell: &str) -> bool {
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let number = cell.strip_prefix(['-', '+']).unwrap_or(cell);
-    number.split_once(',').is_some_and(|(whole, part)| digits(whole) && digits(part))
-}
 /// Return a warning if the first line of a table may be a record and not a header. `names` are the
 /// cells of this line. The names in a header are distinct. They are not empty, and they are not
 /// numbers.
@@ -154,8 +150,8 @@ pub(super) struct Tally {
     words: u64,
     /// The number of cells that contain a truth value in a form that `bool` cannot read.
     other_words: u64,
-    /// The number of cells that contain a number with a decimal comma.
-    decimal_commas: u64,
+    /// The number of cells for each meaning of the commas in a number.
+    commas: [u64; 3],
     /// The least and the greatest integer, if at least one cell is an integer.
     whole: Option<(IBig, IBig)>,
     /// The least and the greatest finite number, if at least one cell is a finite number.
@@ -177,7 +173,7 @@ impl Tally {
             not_utf8: 0,
             words: 0,
             other_words: 0,
-            decimal_commas: 0,
+            commas: [0; 3],
             whole: None,
             real: None,
         }
@@ -199,7 +195,9 @@ impl Tally {
             }
         }
         self.other_words += u64::from(is_other_truth(cell));
-        self.decimal_commas += u64::from(has_decimal_comma(cell));
+        if let Some(meaning) = commas(cell) {
+            self.commas[meaning as usize] += 1;
+        }
         self.words += u64::from(bool::from_cell(cell).is_some() && cell != "0" && cell != "1");
         if let Some(number) = IBig::from_cell(cell) {
             match &mut self.whole {
@@ -289,8 +287,8 @@ impl Tally {
         if let Some(unreadable) = self.unreadable_as_bool() {
             report["unreadable_as_bool"] = unreadable.into();
         }
-        if 0 < self.decimal_commas {
-            report["decimal_commas"] = self.decimal_commas.into();
+        for (meaning, cells) in Commas::ALL.into_iter().zip(self.commas).filter(|(_, n)| 0 < *n) {
+            report[meaning.field()] = cells.into();
         }
         report
     }

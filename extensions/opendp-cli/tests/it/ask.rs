@@ -50,7 +50,7 @@ fn a_study_is_answered_as_text_csv_and_json() {
     assert!(text.contains("people") && text.contains("with an age"), "{text}");
     let csv = desk.says(&["ask", "study.json", "--csv"]);
     let lines: Vec<&str> = csv.lines().collect();
-    assert_eq!(lines[0], "question,label,value,lower,upper");
+    assert_eq!(lines[0], "question,label,value,lower,upper,accuracy,accuracy_in");
     assert!(lines[1].starts_with("people,,300,") && lines[2].starts_with("with an age,,297,"));
     assert!(lines[4].starts_with("histogram of city,Lyon,150,"), "{csv}");
     let json: Json = serde_json::from_str(&desk.says(&["ask", "study.json", "--json"])).unwrap();

@@ -104,10 +104,81 @@ fn says_what_is_missing() {
     }
     let long = format!("l.db:{}", "x".repeat(257));
     desk.fails(&["budget", "create", &long, "--epsilon", "1"], 1);
+    let nobody = desk.fails(&["budget", "create", "l.db:b", "--epsilon", "1", "--size", "0"], 1);
+    assert!(nobody.contains("`size`: expected at least 1 person"), "{nobody}");
+    let unit = ["--unit", "1", "--metric", "symmetric_distance", "--contributions", "0"];
+    desk.fails(&[&["budget", "create", "l.db:b", "--epsilon", "1"], &unit[..]].concat(), 1);
+    desk.fails(&["budget", "create", "l.db:b", "--epsilon", "1", "--digest", "x"], 1);
+    for command in ["show", "history", "export", "settle-clock"] {
+        let place = if command == "export" { "l.db" } else { "l.db:b" };
+        assert!(desk.fails(&["budget", command, place], 1).contains("there is no ledger"));
+    }
     // A refused budget creates no file.
     assert!(!desk.0.path().join("l.db").exists());
     desk.says(&["budget", "create", "l.db:large", "--epsilon", "1", "--delta", "0.999"]);
     desk.says(&["budget", "create", "l.db:b", "--epsilon", "1", "--delta", "1e-6"]);
     desk.says(&["budget", "create", "l.db:c", "--rho", "1/2"]);
     assert!(desk.says(&["budget", "show", "l.db"]).contains("c: rho 0.5 left of rho 0.5"));
+}
+#[test]
+fn the_rest_of_a_tight_budget_is_for_one_more_release() {
+    let desk = Desk::new();
+    let amount = ["--epsilon", "1", "--delta", "1e-6"];
+    let created = desk.says(&[&["budget", "create", "l.db:t"], &amount[..], &["--tight"]].concat());
+    let shown = desk.says(&["budget", "show", "l.db:t"]);
+    for text in [&created, &shown] {
+        assert!(text.contains(" left of epsilon 1") && text.contains("composed tightly"), "{text}");
+        let note = "\n  note: losses compose tightly, so the amount left is for one more release.";
+        assert!(text.contains(note) && text.contains("do not add up"), "{text}");
+    }
+    // The control: another budget adds up its losses.
+    desk.says(&[&["budget", "create", "l.db:s"], &amount[..]].concat());
+    let shown = desk.says(&["budget", "show", "l.db:s"]);
+    assert!(shown.contains(" left of ") && shown.lines().count() == 1, "{shown}");
+}
+#[test]
+fn a_history_is_a_table_with_the_questions() {
+    let desk = Desk::new();
+    desk.budget("l.db:study", &["--epsilon", "9"]);
+    let none = desk.says(&["budget", "history", "l.db:study"]);
+    assert!(
+        none.starts_with("study, protects data") && none.ends_with(": no releases yet"),
+        "{none}"
+    );
+    desk.file("sum.json", sum(20.0).to_string());
+    desk.file("people.csv", "age,city\n31,Lyon\n44,Lille\n");
+    let run = ["run", "-p", "sum.json", "--data", "people.csv", "--column", "age"];
+    desk.says(&[&run[..], &["--budget", "l.db:study", "--id", "a sum", "--by", "Ada"]].concat());
+    let study = json!({
+        "context": {"unit": {"person": 1}, "budget": {"epsilon": 1}, "columns": {
+            "age": {"T": "i64", "missing": "drop"}}},
+        "questions": [{"count": {}}, {"histogram": {"column": "age", "edges": [30, 60]}}],
+    });
+    desk.file("study.json", study.to_string());
+    let ask =
+        ["ask", "study.json", "--data", "people.csv", "--budget", "l.db:study", "--id", "two"];
+    desk.says(&ask);
+    let text = desk.says(&["budget", "history", "l.db:study"]);
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines.len() == 4 && lines[0].starts_with("study, protects data at"), "{text}");
+    for (line, parts) in [
+        (lines[1], &["entry", "time", "loss", "id", "by", "question", "data"][..]),
+        (
+            lines[2],
+            &["1", "epsilon 0.5", "a sum", "Ada", "clamp, sum, laplace", "people.csv, column age"],
+        ),
+        (lines[3], &["2", "epsilon 1", "two", "-", "count, histogram of age", "people.csv"]),
+    ] {
+        // The parts are in the order of the columns.
+        let mut rest = line;
+        for part in parts {
+            rest = rest.split_once(part).unwrap_or_else(|| panic!("{part}: {text}")).1;
+        }
+    }
+    // The columns are aligned.
+    let place = lines[1].find("question").unwrap();
+    assert!(
+        lines[2][place..].starts_with("clamp") && lines[3][place..].starts_with("count"),
+        "{text}"
+    );
 }

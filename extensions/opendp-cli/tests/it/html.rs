@@ -80,3 +80,48 @@ fn a_probability_near_one_is_not_rounded_up_to_one() {
         assert!(text.contains(percent), "{text}");
     }
 }
+#[test]
+fn csv_has_the_error_of_each_answer_and_its_unit() {
+    let desk = desk();
+    let csv = desk.says(&["ask", "study.json", "--csv"]);
+    let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    assert!(rows.iter().all(|row| row.len() == 7), "{csv}");
+    let json: serde_json::Value =
+        serde_json::from_str(&desk.says(&["ask", "study.json", "--dry-run", "--json"])).unwrap();
+    let error = |answer: usize| json["answers"][answer]["accuracy"].as_f64().unwrap();
+    // A count has an interval and an error in its value. A quantile has only an error in ranks.
+    let (count, quantile) = (&rows[1], rows.last().unwrap());
+    assert_eq!((count[0], count[6]), ("count", "value"));
+    assert!(!count[3].is_empty() && count[5].parse::<f64>().unwrap() == error(0), "{csv}");
+    assert_eq!(quantile[1..], ["0.75", quantile[2], "", "", quantile[5], "ranks"]);
+    assert_eq!(quantile[5].parse::<f64>().unwrap(), error(3), "{csv}");
+}
+/// After the budget is spent, the answers are printed even if the page cannot be written.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_page_that_fails_late_gives_the_answers_and_exit_code_1() {
+    let desk = desk();
+    desk.budget("b.ledger:x", &["--epsilon", "1"]);
+    // The device can be opened, and every write to it fails.
+    let ask = ["ask", "study.json", "--html", "/dev/full"];
+    let charge = ["--budget", "b.ledger:x", "--id", "a"];
+    let output = desk.run(&[&ask[..], &charge].concat());
+    let (text, said) = [output.stdout, output.stderr].map(|x| String::from_utf8(x).unwrap()).into();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text.contains("count") && text.contains("budget x as `a`"), "{text}");
+    assert!(said.contains("error[FailedFunction]: the page /dev/full cannot be written"), "{said}");
+    assert!(said.contains("The answers are printed on standard output; to write it"), "{said}");
+    // The advice works.
+    let ask = ["ask", "study.json", "--html", "page.html"];
+    assert!(desk.says(&[&ask[..], &charge].concat()).contains("repeated: "));
+    assert!(page(&desk).contains("budget x as `a`"));
+    // Without a ledger, and in JSON.
+    let output = desk.run(&["ask", "study.json", "--html", "/dev/full", "--json"]);
+    let answers: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        (output.status.code(), &answers["answers"][0]["question"]),
+        (Some(1), &json!("count"))
+    );
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("{\"error\":{") && !said.contains("same --id"), "{said}");
+}

@@ -129,6 +129,25 @@ fn a_column_name_that_occurs_twice_and_decimal_commas_are_named() {
     assert_eq!(text.matches("decimal comma").count(), 1, "{text}");
 }
 #[test]
+fn a_comma_before_three_digits_is_not_called_a_decimal_comma() {
+    let desk = Desk::new();
+    desk.file("x.csv", "pay;n\n1,000;a\n12,500;b\n1,234,567;c\n2,5;d\n");
+    let column = &inspect(&desk, &["x.csv", "--separator", ";"])["columns"][0];
+    for (field, cells) in [("decimal_commas", 1), ("thousands_commas", 1), ("ambiguous_commas", 2)]
+    {
+        assert_eq!(column[field], json!(cells), "{column}");
+    }
+    let text = desk.says(&["inspect", "--data", "x.csv", "--separator", ";"]);
+    for part in [
+        "a number with a decimal comma: 1; each is unreadable as a number: write 1.5",
+        "a number with commas between thousands: 1; each",
+        "a number with one comma before three digits: 2; each",
+        "1,000 can be one thousand or a decimal number",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+#[test]
 fn rows_with_another_number_of_cells_are_counted() {
     let desk = Desk::new();
     desk.file("people.csv", "age,name\n1,\"Ada\n2\n\n3,x,y\n4,z\n");

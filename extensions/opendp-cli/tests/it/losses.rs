@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::{Desk, sum};
+use crate::{Desk, requests, sum};
 
 /// Return chains with an unknown scale. With each chain, return a command-line option. This option
 /// states a budget for the chain.
@@ -128,4 +128,61 @@ fn the_budget_of_a_study_is_written_as_people_say_it() {
     desk.file("study.json", study.to_string());
     let text = desk.says(&["ask", "study.json", "--dry-run"]);
     assert!(text.contains("of epsilon 1, delta 1e-6; protected"), "{text}");
+}
+/// A loss without a bound is a normal answer of a map. A reader may not notice that such a release
+/// is not protected.
+#[test]
+fn a_map_without_a_bound_prints_its_value_and_a_warning() {
+    let desk = Desk::new();
+    desk.file("open.json", sum(0.0).to_string());
+    let output = desk.run(&["map", "-p", "open.json", "--d-in", "1"]);
+    assert!(output.status.success());
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "\"Infinity\"\n");
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.starts_with("warning: the loss is infinite at this distance"), "{said}");
+    assert!(said.contains("not protected: use noise with a larger scale, above 0"), "{said}");
+    let output = desk.run(&["map", "-p", "open.json", "--d-in", "1", "--json"]);
+    let said: Json = serde_json::from_slice(&output.stderr).unwrap();
+    assert!(said["warning"].as_str().unwrap().contains("the loss is infinite"), "{said}");
+    // The controls: noise, and a transformation, which has no loss.
+    let mut exact = sum(0.0);
+    exact["chain"].as_array_mut().unwrap().pop();
+    for document in [sum(1.0), exact] {
+        desk.file("fine.json", document.to_string());
+        assert!(desk.run(&["map", "-p", "fine.json", "--d-in", "1"]).stderr.is_empty());
+    }
+}
+#[test]
+fn a_release_of_batch_without_a_bound_on_its_loss_has_a_warning() {
+    let invoke = |pipeline: Json| json!({"op": "invoke", "pipeline": pipeline, "arg": [1, 2, 30]});
+    let mut exact = sum(0.0);
+    exact["chain"].as_array_mut().unwrap().pop();
+    let mut sized = sum(0.0);
+    sized["space"]["domain"]["vector_domain"]["size"] = 3.into();
+    let mut gaussian = sum(0.0);
+    gaussian["chain"][2] = json!({"gaussian": {"scale": 0.0}});
+    let map = |scale: f64| json!({"op": "map", "pipeline": sum(scale), "d_in": 1});
+    let answers = requests(&[
+        invoke(sum(0.0)),
+        invoke(sum(0.0)),
+        invoke(sized),
+        invoke(gaussian),
+        map(0.0),
+        invoke(exact),
+        invoke(sum(1.0)),
+        map(1.0),
+    ]);
+    for answer in &answers[..4] {
+        assert_eq!(answer["value"], 13);
+        let warning = answer["warning"].as_str().unwrap();
+        assert!(
+            warning.contains("the loss is infinite") && warning.contains("above 0"),
+            "{warning}"
+        );
+    }
+    assert_eq!(answers[4]["value"], "Infinity");
+    assert!(answers[4]["warning"].as_str().unwrap().contains("the loss is infinite"));
+    for answer in &answers[5..] {
+        assert!(answer.get("warning").is_none() && answer.get("value").is_some(), "{answer}");
+    }
 }

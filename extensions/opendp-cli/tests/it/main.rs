@@ -274,7 +274,7 @@ fn batch_answers_every_operation_in_order() {
     assert_eq!(answers[1], json!({"id": "two", "value": true}));
     assert_eq!(answers[2]["value"]["kind"], "measurement");
     assert_eq!(answers[2]["value"]["measure"], "max_divergence");
-    assert_eq!(answers[3], json!({"id": 4, "value": 13}));
+    assert_eq!((&answers[3]["id"], &answers[3]["value"]), (&json!(4), &json!(13)));
     let releases: Vec<i64> =
         answers[4]["value"].as_array().unwrap().iter().map(|x| x.as_i64().unwrap()).collect();
     assert!(releases.len() == 100 && releases.iter().any(|x| *x != releases[0]));

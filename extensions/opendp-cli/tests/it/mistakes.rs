@@ -168,3 +168,75 @@ fn what_is_missing_at_the_end_or_wrong_in_the_text_is_told() {
     let message = desk.fails(&solve, 1);
     assert!(message.contains("`s`") && message.contains("a loss is above 0"), "{message}");
 }
+/// A mistake in a study is found by a dry run. The error says what is wrong, where, and what to do.
+#[test]
+fn a_wrong_field_of_a_study_is_answered_by_what_to_write() {
+    let desk = Desk::new();
+    let answer = |context: &str, columns: &str, question: &str| {
+        let context = format!("{context}, \"budget\": {{\"epsilon\": 1}}");
+        let study = format!(
+            "{{\"context\": {{{context}, \"columns\": {columns}}}, \"questions\": [{question}]}}"
+        );
+        desk.file("study.json", study);
+        desk.run(&["ask", "study.json", "--dry-run"])
+    };
+    let (person, count) = (r#""unit": {"person": 1}"#, r#"{"count": {}}"#);
+    let rows = |rows: &str| format!(r#""unit": {{"answers_of_person": 1}}, "rows": {rows}"#);
+    let missing =
+        |kind: &str, word: &str| format!(r#"{{"x": {{"T": "{kind}", "missing": {word}}}}}"#);
+    let top =
+        |k: &str| format!(r#"{{"top_k": {{"column": "x", "k": {k}, "categories": ["a", "b"]}}}}"#);
+    let texts = r#"{"x": "String"}"#;
+    let wide = r#"{"x": {"T": "f64", "bounds": [-1e308, 1e308], "missing": 0}}"#;
+    let drop = "argument `missing`: found \"Drop\": write \"drop\", in lower case";
+    for (context, columns, question, parts) in [
+        (person, &*missing("i64", "\"Drop\""), count, &["context: column `x`", drop][..]),
+        (person, &missing("f64", "\"Drop\""), count, &["context: column `x`", drop]),
+        (person, &missing("bool", "\"Drop\""), count, &["context: column `x`", drop]),
+        // A column of texts would count missing cells as the category `Drop`.
+        (person, &missing("String", "\"Drop\""), count, &["context: column `x`", drop]),
+        (&*rows("-3"), texts, count, &["context: rows", "whole number of at least 0, found -3"]),
+        (&rows("2.5"), texts, count, &["context: rows", "whole number of at least 0, found 2.5"]),
+        (&rows("1e30"), texts, count, &["found 1e+30: state a smaller number"]),
+        (&rows("\"7\""), texts, count, &["found the text \"7\": write numbers without quotes"]),
+        (person, texts, &top("-1"), &["item 1: top_k: k", "at least 0, found -1"]),
+        (
+            person,
+            texts,
+            &top("3"),
+            &["question 1: argument `k`: expected at most the number of categories, 2, found 3"],
+        ),
+        (
+            person,
+            wide,
+            r#"{"mean": {"column": "x"}}"#,
+            &["question 1: mean: no scale of the noise fits", "state narrower bounds"],
+        ),
+    ] {
+        let output = answer(context, columns, question);
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{message}");
+        assert!(message.lines().count() <= 3, "{message}");
+        for part in parts {
+            assert!(message.contains(part), "{part} is not in {message}");
+        }
+    }
+    // The controls.
+    for (context, columns, question) in [
+        (&*rows("3"), &*missing("String", "\"drop\""), count),
+        (person, &missing("String", "\"dropped\""), count),
+        (person, texts, &top("2")),
+    ] {
+        let output = answer(context, columns, question);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+#[test]
+fn a_loss_above_all_floats_is_an_error_that_names_the_scale_and_the_bounds() {
+    let desk = Desk::new();
+    let chain =
+        "[{\"clamp\": {\"bounds\": [-1e308, 1e308]}}, \"mean\", {\"gaussian\": {\"scale\": 1.0}}]";
+    desk.file("p.json", format!("{{\"space\": {{{FLOATS}}}, \"chain\": {chain}}}"));
+    let message = desk.fails(&["map", "-p", "p.json", "--d-in", "2"], 1);
+    assert!(message.contains("exceeds the largest f64: state a larger scale, or narrower bounds"));
+}

@@ -153,6 +153,112 @@ fn an_id_with_another_probability_is_answered_by_the_earlier_probability() {
     assert_eq!(answers_of(&again), answers_of(&text));
 }
 #[test]
+fn a_dry_run_says_whether_the_budget_admits_the_charge() {
+    let desk = desk(json!({"person": 1}));
+    let create = ["budget", "create", "b.ledger:x", "--epsilon", "1.5", "--unit", "1"];
+    desk.says(&[&create[..], &["--metric", "symmetric_distance"]].concat());
+    let dry = [&ASK[..], &["--dry-run"]].concat();
+    let shown = || desk.says(&["budget", "show", "b.ledger:x", "--json"]);
+    let before = shown();
+    let text = desk.says(&dry);
+    let fits = "budget x: a run would be charged epsilon 1 as `a`; epsilon 1.5 is left now";
+    assert!(text.ends_with(fits) && text.contains("nothing is spent"), "{text}");
+    let json: Json = serde_json::from_str(&desk.says(&[&dry[..], &["--json"]].concat())).unwrap();
+    let wanted = json!({"budget": "x", "id": "a", "fits": true, "repeated": false,
+                        "cost": {"epsilon": "1"}, "remaining": {"epsilon": "1.5"}});
+    assert_eq!((&json["charge"], &json["dry_run"]), (&wanted, &json!(true)));
+    // A dry run charges nothing. It reads no table either.
+    assert_eq!(shown(), before);
+    std::fs::rename(desk.0.path().join("people.csv"), desk.0.path().join("p.csv")).unwrap();
+    assert!(desk.says(&dry).ends_with(fits));
+    std::fs::rename(desk.0.path().join("p.csv"), desk.0.path().join("people.csv")).unwrap();
+    desk.says(&ASK);
+    let text = desk.says(&dry);
+    assert!(text.contains("would print the earlier answers with the id `a`, and charge nothing"));
+    let mut other = dry.clone();
+    other[5] = "b";
+    let output = desk.run(&other);
+    let text = String::from_utf8(output.stdout).unwrap();
+    let refused = "budget `x`: the release costs epsilon 1, and epsilon 0.5 is left: a run would \
+                   be refused";
+    assert!(text.trim_end().ends_with(refused) && text.contains("mean of income"), "{text}");
+    assert_eq!(output.status.code(), Some(1));
+    let output = desk.run(&[&other[..], &["--json"]].concat());
+    let json: Json = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&json["charge"]["fits"], output.status.code()), (&json!(false), Some(1)));
+    // A budget that protects another unit, and a ledger that does not exist, are errors.
+    let create = ["budget", "create", "b.ledger:y", "--epsilon", "9", "--unit", "3"];
+    desk.says(&[&create[..], &["--metric", "symmetric_distance"]].concat());
+    for place in ["b.ledger:y", "none.ledger:x"] {
+        let mut other = dry.clone();
+        other[3] = place;
+        desk.fails(&other, 1);
+    }
+    assert!(!desk.0.path().join("none.ledger").exists());
+}
+/// A budget that composes tightly is charged for each release. The check must find the same charge.
+#[test]
+fn a_dry_run_finds_the_charge_of_a_tight_budget() {
+    let desk = desk(json!({"person": 1}));
+    let mut study: Json =
+        serde_json::from_slice(&std::fs::read(desk.0.path().join("study.json")).unwrap()).unwrap();
+    study["context"]["budget"] = json!({"epsilon": 1, "delta": 1e-7});
+    desk.file("study.json", study.to_string());
+    let create = ["budget", "create", "b.ledger:x", "--epsilon", "3", "--delta", "1e-6", "--tight"];
+    desk.says(&[&create[..], &["--unit", "1", "--metric", "symmetric_distance"]].concat());
+    let dry = [&ASK[..], &["--dry-run", "--json"]].concat();
+    let checked: Json = serde_json::from_str(&desk.says(&dry)).unwrap();
+    let asked: Json = serde_json::from_str(&desk.says(&[&ASK[..], &["--json"]].concat())).unwrap();
+    assert_eq!(checked["charge"]["cost"], asked["charge"]["charged"]);
+}
+/// A budget keeps a release under its id. It does not notice that the file has changed.
+#[test]
+fn a_repeated_release_of_a_changed_file_has_a_warning() {
+    let desk = desk(json!({"person": 1}));
+    desk.says(&[&CREATE[..], &["symmetric_distance", "--unit", "1"]].concat());
+    desk.file("sum.json", crate::sum(20.0).to_string());
+    let run = ["run", "-p", "sum.json", "--data", "people.csv", "--budget", "b.ledger:x"];
+    let run = [&run[..], &["--id", "r"]].concat();
+    let said = |arguments: &[&str]| {
+        let output = desk.run(arguments);
+        assert!(output.status.success());
+        String::from_utf8(output.stderr).unwrap()
+    };
+    for arguments in [&ASK[..], &run] {
+        assert!(!said(arguments).contains("was changed"));
+        // The control: the file is unchanged.
+        assert!(!said(arguments).contains("was changed"));
+    }
+    let later = std::time::SystemTime::now() + std::time::Duration::from_secs(5);
+    let file = std::fs::File::options().write(true).open(desk.0.path().join("people.csv")).unwrap();
+    file.set_modified(later).unwrap();
+    for (arguments, id) in [(&ASK[..], "a"), (&run, "r")] {
+        let said = said(arguments);
+        let warning = format!(
+            "warning: the file `people.csv` was changed after the release with the id `{id}`"
+        );
+        assert!(said.contains(&warning) && said.contains("use another id"), "{said}");
+    }
+}
+#[test]
+fn an_id_of_another_document_is_an_error_that_says_how_to_go_on() {
+    let desk = desk(json!({"person": 1}));
+    desk.says(&[&CREATE[..], &["symmetric_distance", "--unit", "1"]].concat());
+    desk.says(&ASK);
+    let text = std::fs::read_to_string(desk.0.path().join("study.json")).unwrap();
+    desk.file("study.json", text.replace("100", "200"));
+    let error = desk.fails(&ASK, 1);
+    for part in [
+        "budget `x` already has a release `a` with another study: use another id.",
+        "To get the earlier release again, repeat its request, which `opendp budget history \
+         FILE:x --json` shows",
+    ] {
+        assert!(error.contains(part), "{error}");
+    }
+    let history = desk.says(&["budget", "history", "b.ledger:x", "--json"]);
+    assert!(history.contains("[0,100]"), "{history}");
+}
+#[test]
 fn a_folder_is_no_table() {
     let desk = desk(json!({"person": 1}));
     let message = desk.fails(&["ask", "study.json", "--data", "."], 1);

@@ -113,9 +113,23 @@ fn a_distance_at_which_no_tables_of_a_public_size_differ_is_named_as_the_reason(
     let output = desk.run(&words);
     let text = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(1), "{text}");
-    assert!(text.contains("No chain was found") && text.contains("State --d-in 2"), "{text}");
+    let reason = "  --d-in: no two data sets of size 1000 are at distance 1; one replaced row is \
+                  distance 2: state 2, or use `change_one_distance`";
+    assert!(text.contains("No chain was found") && text.contains(reason), "{text}");
+    // This is the only obstacle: without it, the bounds and the word would fit.
+    assert_eq!(text.lines().filter(|line| line.starts_with("  ")).count(), 1, "{text}");
+    let json = desk.run(&[&words[..], &["--json"]].concat());
+    let json: Json = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(json["obstacles"][0]["constructor"], "d_in");
     // The advice works.
     assert!(desk.says(&[&words[..], &["--d-in", "2"]].concat()).contains("1. "));
+    let space = r#"{"domain": {"atom_domain": {"T": "i64"}}, "metric": {"absolute_distance": {"T": "f64"}}}"#;
+    let output = desk.run(&["suggest", "--space", space, "--epsilon", "1", "--d-in", "0.5"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        text.contains("  --d-in: a positive distance between integers is at least 1"),
+        "{text}"
+    );
 }
 #[test]
 fn bounds_a_budget_and_a_distance_that_fit_nothing_are_errors_with_a_reason() {

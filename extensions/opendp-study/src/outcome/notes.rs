@@ -2,7 +2,7 @@
 
 use opendp_analysis::context::short;
 
-use super::{Mode, Outcome, StudyAnswer};
+use super::{Mode, NO_NOISE, Outcome, StudyAnswer};
 
 impl Outcome {
     /// Return notes about the meaning of the answers: which statistics are about cells that were
@@ -11,7 +11,13 @@ impl Outcome {
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         let mut moved = Vec::new();
-        for StudyAnswer { question, rows_stated, bounds, keys_found, .. } in &self.answers {
+        for answer in &self.answers {
+            let StudyAnswer { question, rows_stated, bounds, keys_found, .. } = answer;
+            if answer.mechanism == NO_NOISE {
+                notes.push(format!(
+                    "`{question}` is the public number of rows. It has no noise, and costs nothing"
+                ));
+            }
             if let Some((lower, upper)) = bounds {
                 moved.push(format!("`{question}`: {} to {}", short(*lower), short(*upper)));
             }

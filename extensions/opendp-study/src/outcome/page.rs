@@ -1,8 +1,7 @@
 //! Write outcomes as HTML pages.
 
 use opendp_analysis::context::ErrorIn;
-use opendp_core::arith::Exact;
-use opendp_ledger::say;
+use opendp_ledger::say_float;
 use opendp_report::{Account, Block, Page, Point, Section, Spent, Table};
 
 use super::{Cell, Mode, Outcome, StudyAnswer, amounts, percent, plain, value_of};
@@ -20,7 +19,7 @@ impl Outcome {
                 "Cost of the answers",
             ),
         };
-        let part = |field: &str| amounts(&self.report[field], |amount| rounded(amount, true));
+        let part = |field: &str| amounts(&self.report[field], |amount| say_float(amount, true));
         let mut page = Page::new("Private answers")
             .lead(lead)
             .percent(percent(self.alpha))
@@ -111,7 +110,7 @@ impl Outcome {
                 continue;
             }
             let shown = [(whole, true), (spent, true), (left, false)].map(|(amount, up)| {
-                amount.map_or_else(|| "unlimited".into(), |amount| rounded(amount, up))
+                amount.map_or_else(|| "unlimited".into(), |amount| say_float(amount, up))
             });
             table.push([part.clone()].into_iter().chain(shown));
         }
@@ -125,10 +124,6 @@ impl Outcome {
         }
         blocks
     }
-}
-/// Write an amount of the budget. Round up if `up` is true, and otherwise down.
-fn rounded(amount: f64, up: bool) -> String {
-    Exact::from_f64(amount).map_or_else(|_| "unlimited".into(), |amount| say(&amount, up))
 }
 /// Draw the numbers of an answer, if it has several numbers. Chosen categories are not amounts, so
 /// they get no chart.

@@ -347,7 +347,8 @@ fn a_budget_is_the_decimal_number_of_the_document() {
     for amount in [0.1, 0.2, 0.3, 1e-6, 1.0, 0.7] {
         let exact: Exact = amount.to_string().parse().unwrap();
         for budget in [json!({"epsilon": amount}), json!({"rho": amount})] {
-            let context = json!({"unit": {"person": 1}, "budget": budget, "columns": {}});
+            let columns = json!({"city": "String"});
+            let context = json!({"unit": {"person": 1}, "budget": budget, "columns": columns});
             let study = json!({"context": context, "questions": [{"count": {}}, {"count": {}}]});
             let study = Study::parse(&study).unwrap();
             let measurement = study.measurement(0.05).unwrap();
@@ -369,7 +370,7 @@ fn a_budget_is_the_decimal_number_of_the_document() {
         }
     }
     let budget = json!({"epsilon": 0.1, "delta": 1e-6});
-    let context = json!({"unit": {"person": 1}, "budget": budget, "columns": {}});
+    let context = json!({"unit": {"person": 1}, "budget": budget, "columns": {"city": "String"}});
     let study = json!({"context": context, "questions": [{"count": {}}]});
     let json = Study::parse(&study).unwrap().rehearse(0.05).unwrap().to_json();
     assert_eq!(json["budget"], budget);

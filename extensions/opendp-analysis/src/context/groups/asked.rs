@@ -12,10 +12,10 @@ use super::super::chain::increasing;
 use super::super::plan::{Asked, Goal, Late, Noised, OfKeys, Plan, Planned, Solved};
 use super::super::question::Answer;
 use super::super::{Accounted, Answers, Context, ErrorIn, Noisy};
-use super::answer::{Column, GroupAnswer, Moments, Released, lost, quantile};
+use super::answer::{Column, GroupAnswer, Released, lost, quantile};
 use super::earlier::Subject;
 use super::keys::{Grouping, sorted};
-use super::{Groups, What, releases};
+use super::{Groups, Moments, What, releases};
 
 /// A question about the statistics of each group, with known noise. Nothing has been spent.
 pub struct SolvedGroups<'c, MO: Accounted> {
@@ -339,6 +339,7 @@ impl<MO: Accounted> Answers<MO> {
     /// after the plan was charged.
     pub fn take_groups(&mut self, asked: AskedGroups) -> Result<GroupAnswer> {
         let (subject, mut keys, others) = asked.groups;
+        let at_once = !matches!(asked.counts, Some(Counts::Found(_)));
         let counts = match asked.counts {
             Some(Counts::Asked(counts)) => Some(released(self.take(counts)?)?),
             Some(Counts::Found(found)) => Some(found),
@@ -361,7 +362,8 @@ impl<MO: Accounted> Answers<MO> {
             let scale = chosen.scale();
             quantiles.push((chosen.value, scale));
         }
-        Ok(GroupAnswer { subject, keys, others, asked: asked.asked, counts, columns, quantiles })
+        let asked = asked.asked;
+        Ok(GroupAnswer { subject, keys, others, asked, counts, at_once, columns, quantiles })
     }
 }
 /// Return the found keys in increasing order, and their noisy counts.

@@ -2,7 +2,7 @@ use opendp_core::{Approximate, MaxDivergence};
 use opendp_measurements::accounting::joined_epsilon;
 
 use super::super::{Budget, Context, PrivacyUnit, Split, Table};
-use super::answer::Moments;
+use super::moments::Moments;
 use super::*;
 use crate::context::Noised;
 

@@ -4,7 +4,7 @@
 use opendp_core::{
     AtomDomain, Bounds, Function, MaxDivergence, Result, Space, StabilityMap, VectorDomain,
 };
-use opendp_measurements::accuracy::Estimate;
+use opendp_measurements::accuracy::{Estimate, Ratio};
 use opendp_transformations::make_clamp;
 
 use super::super::chain::{Chain, ColumnSpace, Step};
@@ -50,12 +50,42 @@ impl Centre {
     }
     /// Compute the mean and its interval from two estimates: the sum of
     /// [`sum_around`](Rows::sum_around), and a count. The interval contains the true mean of the
-    /// clamped rows except with probability `alpha`.
+    /// clamped rows except with probability `alpha`. The scale of one noise may depend on the other
+    /// released number.
     ///
     /// # Errors
     /// `InvalidDistance` when `alpha` is not in `(0, 1]`, or is too small to be divided by 2.
     pub fn mean(&self, sum: &Estimate, count: &Estimate, alpha: f64) -> Result<(f64, (f64, f64))> {
-        let (mean, interval) = self.0.mean(sum, count, alpha)?;
+        self.mean_with(sum, count, alpha, None)
+    }
+    /// Compute the mean and its interval, as [`mean`](Centre::mean) does. The interval is shorter,
+    /// but the scales of both noises must have been fixed before the first of the two numbers was
+    /// released. So the share of the second number must not be chosen after a look at the first
+    /// number, and the goal of [`within`](Centre::within) must not be used.
+    ///
+    /// [`Ratio`](opendp_measurements::accuracy::Ratio) states what is proved. If the noise on the
+    /// count is cut off, or the two estimates have a noise in common, the interval is the interval
+    /// of `mean`.
+    ///
+    /// # Errors
+    /// The errors of [`mean`](Centre::mean).
+    pub fn mean_at_fixed_scales(
+        &self,
+        sum: &Estimate,
+        count: &Estimate,
+        alpha: f64,
+    ) -> Result<(f64, (f64, f64))> {
+        let ratio = self.0.ratio(sum, count, alpha);
+        self.mean_with(sum, count, alpha, ratio.as_ref())
+    }
+    fn mean_with(
+        &self,
+        sum: &Estimate,
+        count: &Estimate,
+        alpha: f64,
+        ratio: Option<&Ratio>,
+    ) -> Result<(f64, (f64, f64))> {
+        let (mean, interval) = self.0.mean(sum, count, alpha, ratio)?;
         Ok((mean, interval.unwrap_or(self.0.column_bounds)))
     }
     /// Find a goal for [`sum_around`](Rows::sum_around) in a [`Plan`](crate::context::Plan), after

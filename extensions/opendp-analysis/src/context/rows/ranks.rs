@@ -41,10 +41,11 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     /// scale for a median. The accuracy bounds the distance in ranks between a quantile and the
     /// rows that its candidate represents. A candidate represents the rows that are equal to it. On
     /// each side, it also represents half of the rows between this candidate and the next one. If
-    /// there is no other candidate on a side, it represents all rows on this side. The accuracy
-    /// does not include one part of the distance to the quantile. On each level, this part is at
-    /// most 1/32 of the number of rows that one candidate represents. If there are more than 1024
-    /// candidates, this part is at most 1/4 of this number.
+    /// there is no other candidate on a side, it represents all rows on this side. For three or
+    /// more quantiles, the accuracy holds for each quantile separately. For two quantiles, it holds
+    /// for both together. The accuracy does not include one part of the distance to the quantile.
+    /// On each level, this part is at most 1/32 of the number of rows that one candidate
+    /// represents. If there are more than 1024 candidates, this part is at most 1/4 of this number.
     pub fn quantiles(self, alphas: &[f64], candidates: Vec<T>) -> Choice<'c, MO, Vec<T>>
     where
         T: Number,
