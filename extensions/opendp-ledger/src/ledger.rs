@@ -380,7 +380,9 @@ impl fmt::Debug for Ledger {
 
 pub(crate) fn check_text(argument: &str, text: &str) -> Result<()> {
     if text.is_empty() || MOST_CHARACTERS < text.chars().count() || text.contains('\0') {
-        let reason = format!("expected a text of 1 to {MOST_CHARACTERS} characters");
+        let reason = format!(
+            "expected a text of 1 to {MOST_CHARACTERS} characters, without the character NUL"
+        );
         return Err(Error::argument(argument, reason));
     }
     Ok(())
