@@ -244,7 +244,7 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
     /// several releases can be added exactly. Odometers and filters charge this bound.
     ///
     /// # Errors
-    /// The errors of the map, and of [`Measure::split`].
+    /// The errors of [`PrivacyMapRef::eval_exact`].
     pub fn exact_map(&self, d_in: &MI::Distance) -> Result<Vec<Exact>> {
         self.map_ref().eval_exact(self.measure(), d_in)
     }

@@ -108,9 +108,11 @@ impl Document {
     /// Build the object that the document describes.
     ///
     /// # Errors
-    /// `Argument` when a parameter has no value, when a part of the document has a wrong form, or
-    /// when the stated version of a package is newer than this program. The errors of finding and
-    /// calling each constructor, with the place in the document.
+    /// `Argument` when a parameter has no value, when a part of the document has a wrong form, when
+    /// the document has too many links or members, or when the stated version of a package is newer
+    /// than this program. `FailedCast` when the JSON does not describe a domain, a metric or a
+    /// measure where one of these is expected. The errors of finding and calling each constructor,
+    /// with the place in the document.
     pub fn build(&self, registry: &Registry) -> Result<Constructed> {
         self.build_with(registry, &BTreeMap::new())
     }
@@ -156,7 +158,8 @@ impl Document {
     /// ```
     ///
     /// # Errors
-    /// The errors of [`build`](Document::build).
+    /// The errors of [`build`](Document::build). A parameter without a value gives the error of the
+    /// constructor that gets it.
     pub fn build_on(&self, registry: &Registry, space: impl Into<Arg>) -> Result<Constructed> {
         self.versions.check(registry)?;
         let mut builder = Builder::new(registry).written_for(self.versions.clone());

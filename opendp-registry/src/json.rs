@@ -26,7 +26,8 @@ pub const MAX_BYTES: usize = 1 << 30;
 /// A byte order mark at the beginning of the text is skipped.
 ///
 /// # Errors
-/// `Argument` with the line and column of the mistake.
+/// `Argument` with the line and column of the mistake. `Argument` also when the text has more than
+/// [`MAX_BYTES`] bytes.
 pub fn parse(text: &str) -> Result<Json> {
     read(text, Node { names: false })
 }

@@ -286,7 +286,8 @@ impl<MO: Accounted> Context<MO> {
     ///
     /// # Errors
     /// `Argument` when the split is [by kinds](Split::by_kinds), but the budget is an epsilon alone
-    /// or a rho. The errors of the account.
+    /// or a rho. The errors of the account, such as `InvalidDistance` when a number of the budget
+    /// has too many digits.
     pub fn new(table: Table, unit: PrivacyUnit, budget: Budget<MO>, split: Split) -> Result<Self> {
         let size = unit.size_is_public().then_some(table.size());
         let space = Space::new(TableDomain::of(&table, size), SymmetricDistance)?;
@@ -315,7 +316,7 @@ impl<MO: Accounted> Context<MO> {
     /// loss that one more release could have.
     ///
     /// # Errors
-    /// The errors of the account.
+    /// `FailedFunction` when a journal panicked. The errors of the account.
     pub fn remaining(&self) -> Result<MO::Distance> {
         let left = self.account()?.left()?;
         MO::default().join(&left.iter().map(Exact::to_f64_down).collected())

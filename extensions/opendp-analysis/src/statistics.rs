@@ -79,7 +79,9 @@ pub struct Private {
 /// Count the rows. A public number of rows is returned without noise and without a loss.
 ///
 /// # Errors
-/// `Argument` when epsilon is not positive and finite.
+/// `Argument` when epsilon is not positive and finite. `BudgetExceeded` or `MakeTransformation`
+/// when epsilon is so small that the noise would exceed all floats. `NoEntropy` when the operating
+/// system gives no random bits.
 pub fn count<'a, T: Atom>(rows: impl Into<Data<'a, T>>, epsilon: f64) -> Result<Private> {
     let data = rows.into();
     if data.public_size {
@@ -94,8 +96,10 @@ pub fn count<'a, T: Atom>(rows: impl Into<Data<'a, T>>, epsilon: f64) -> Result<
 /// before the call.
 ///
 /// # Errors
-/// `Argument` when epsilon is not positive and finite, when rows are not numbers, when a bound is
-/// not finite, or when the lower bound exceeds the upper bound.
+/// The errors of [`count`]. `Argument` also when rows are not numbers, when a bound is not finite,
+/// or when the lower bound exceeds the upper bound. `Argument`, `BudgetExceeded` or `Overflow` when
+/// the bounds are so large or so near to 0 that floats cannot represent a number of the search for
+/// the noise.
 pub fn sum<'a, T: Atom>(
     rows: impl Into<Data<'a, T>>,
     epsilon: f64,
@@ -117,7 +121,7 @@ pub fn sum<'a, T: Atom>(
 /// private, the mean is a sum divided by a count. The sum and the count each take half of epsilon.
 ///
 /// # Errors
-/// The errors of [`sum`].
+/// The errors of [`sum`]. `MakeTransformation` when the number of rows is public and 0.
 pub fn mean<'a, T: Atom>(
     rows: impl Into<Data<'a, T>>,
     epsilon: f64,
@@ -140,7 +144,7 @@ pub fn mean<'a, T: Atom>(
 /// count, a sum and a sum of squares. Each of these three takes a third of epsilon.
 ///
 /// # Errors
-/// The errors of [`sum`].
+/// The errors of [`sum`]. `MakeTransformation` when the number of rows is public and below 2.
 pub fn variance<'a, T: Atom>(
     rows: impl Into<Data<'a, T>>,
     epsilon: f64,
@@ -162,8 +166,8 @@ pub fn variance<'a, T: Atom>(
 /// rank. No interval is known.
 ///
 /// # Errors
-/// `Argument` when epsilon is not positive and finite, or when rows are not numbers.
-/// `MakeTransformation` when `alpha` is not from 0 to 1. The errors of
+/// The errors of [`count`]. `Argument` also when rows are not numbers. `MakeTransformation` when
+/// `alpha` is not from 0 to 1. The errors of
 /// [`make_private_quantile`](crate::make_private_quantile).
 pub fn quantile<'a, T: Atom>(
     rows: impl Into<Data<'a, T>>,
@@ -193,8 +197,7 @@ pub fn median<'a, T: Atom>(
 /// each count is the loss of all counts together.
 ///
 /// # Errors
-/// `Argument` when epsilon is not positive and finite; `MakeTransformation` when a category occurs
-/// twice.
+/// The errors of [`count`]; `MakeTransformation` when a category occurs twice.
 pub fn histogram<'a, T: Key>(
     rows: impl Into<Data<'a, T>>,
     epsilon: f64,

@@ -79,8 +79,8 @@ impl ArrowFrame {
     /// # Errors
     /// `Argument` when the domain has no schema. `Argument` when the schema of the batches lacks a
     /// column of the domain, or contains such a column twice. `Argument` when the type of such a
-    /// column has no text form. `Argument` when a column of the domain has a cell type that cannot
-    /// be read from Arrow, such as `IBig`.
+    /// column has no text form, or has a dictionary inside of another type. `Argument` when a
+    /// column of the domain has a cell type that cannot be read from Arrow, such as `IBig`.
     pub fn new(
         schema: &Schema,
         batches: impl Iterator<Item = Result<RecordBatch, ArrowError>> + Send + 'static,

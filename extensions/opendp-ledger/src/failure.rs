@@ -105,8 +105,8 @@ impl Terms {
     /// check. `file` is `None` if the data are in no file.
     ///
     /// # Errors
-    /// The failures of `compute`. [`Failure::OfFile`] when the SHA-256 differs, or when there is no
-    /// file.
+    /// The failures of `compute`. [`Failure::OfFile`] with the errors of
+    /// [`check_file`](Terms::check_file).
     pub fn guard_file<T>(
         &self,
         file: Option<&Path>,
@@ -123,7 +123,8 @@ impl Terms {
     /// stands for standard input.
     ///
     /// # Errors
-    /// `Argument` when the SHA-256 differs, or when there is no file.
+    /// `Argument` when the SHA-256 differs, when the file cannot be read, or when the data are not
+    /// in a file. No error if the terms state no SHA-256.
     pub fn check_file(&self, file: Option<&Path>) -> Result<()> {
         let Some(expected) = self.digest() else { return Ok(()) };
         let refused = |found: &str| {

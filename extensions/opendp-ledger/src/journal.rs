@@ -70,8 +70,8 @@ impl ContextJournal {
     /// Open the journal in a budget of a ledger.
     ///
     /// # Errors
-    /// `NotFound` when there is no such budget. `Argument` when the budget states no unit, or when
-    /// the budget states the SHA-256 of a file: the table of a context is in no file.
+    /// The errors of [`Ledger::account`]. `Argument` when the budget states no unit, or when the
+    /// budget states the SHA-256 of a file: the table of a context is in no file.
     pub fn open(ledger: impl Into<Arc<Ledger>>, budget: &str) -> Result<Self> {
         let ledger = ledger.into();
         let account = ledger.account(budget)?;
@@ -110,8 +110,8 @@ impl ContextJournal {
     /// Return the releases of earlier processes, in order.
     ///
     /// # Errors
-    /// `FailedFunction` when the ledger is damaged. `Argument` when another program, such as the
-    /// command `opendp ask`, charged the budget.
+    /// The errors of [`Ledger::history`]. `Argument` when another program, such as the command
+    /// `opendp ask`, charged the budget.
     pub fn entries(&self) -> Result<Vec<Entry>> {
         let history = self.ledger.history(&self.budget)?;
         // A call of `settle_clock` is no release.
@@ -132,10 +132,10 @@ impl ContextJournal {
     /// in the budget. The context must not have released anything yet.
     ///
     /// # Errors
-    /// `Argument` when the budget and the context have different amounts, different units or
-    /// different public numbers of rows. `Argument` also when the context composes tightly and the
-    /// budget does not, or when the context has released something. Further errors are the errors
-    /// of [`entries`](ContextJournal::entries) and of [`Context::carry_over`].
+    /// `Argument` when the budget and the context have different measures, amounts, units or public
+    /// numbers of rows. `Argument` also when the context composes tightly and the budget does not,
+    /// or when the context has released something. Further errors are the errors of
+    /// [`entries`](ContextJournal::entries) and of [`Context::carry_over`].
     pub fn attach<MO: Accounted + crate::Accounted>(
         self,
         context: Context<MO>,
@@ -252,8 +252,8 @@ impl Loss {
     /// Return the loss of a release of a context, in the measure of its budget.
     ///
     /// # Errors
-    /// `InvalidDistance` when a part of the loss is not finite, or when the number of parts is
-    /// wrong for the measure.
+    /// `InvalidDistance` when a part of the loss, its `mu^2` or its `rho` is not finite, or when
+    /// the number of parts is wrong for the measure.
     pub fn of_entry(notion: Notion, entry: &context::Entry) -> Result<Self> {
         let loss = Loss::exact(notion, entry.loss.clone())?;
         let (Some(mu_squared), Notion::Approximate) = (&entry.mu_squared, notion) else {

@@ -44,8 +44,8 @@ impl Ledger {
     /// Open a ledger in a file. If there is no file, create the ledger.
     ///
     /// # Errors
-    /// `FailedFunction` when the file cannot be created, is read-only or damaged, or is not a
-    /// ledger. `NotImplemented` when this program does not know the version of the ledger.
+    /// `FailedFunction` when the file cannot be created, read, written or locked, is damaged, or is
+    /// not a ledger. `NotImplemented` when this program cannot read the version of the ledger.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Ok(Ledger::of(file::open(path.as_ref(), Mode::Create)?))
     }
@@ -103,8 +103,9 @@ impl Ledger {
     /// # Errors
     /// `Argument` when the name is already used, is empty, has more than 256 characters, or
     /// contains a NUL character. `Argument` also when the delta is 1 or more. `InvalidDistance`
-    /// when the budget is 0, or when an amount has too many digits. `FailedFunction` when the
-    /// ledger cannot be written.
+    /// when the budget is 0, or when an amount exceeds all floats or has too many digits.
+    /// `FailedFunction` when the ledger cannot be written. The ledger cannot be written if it is
+    /// damaged, or if the clock is before 1970.
     pub fn create(&self, name: &str, total: &Loss) -> Result<()> {
         self.create_with(name, total, &Terms::new())
     }
@@ -112,7 +113,7 @@ impl Ledger {
     /// data of the budget.
     ///
     /// # Errors
-    /// The errors of [`create`](Ledger::create).
+    /// The errors of [`create`](Ledger::create). `Argument` also when the terms state 0 people.
     pub fn create_with(&self, name: &str, total: &Loss, terms: &Terms) -> Result<()> {
         self.create_of(name, total, terms, false)
     }
@@ -133,8 +134,8 @@ impl Ledger {
     /// that has the same amount and adds up losses can admit these releases.
     ///
     /// # Errors
-    /// The errors of [`create`](Ledger::create). `Argument` also when the budget is not an epsilon
-    /// and a delta, or when its delta is 0.
+    /// The errors of [`create_with`](Ledger::create_with). `Argument` also when the budget is not
+    /// an epsilon and a delta, or when its delta is 0.
     pub fn create_tight(&self, name: &str, total: &Loss, terms: &Terms) -> Result<()> {
         self.create_of(name, total, terms, true)
     }
@@ -205,13 +206,13 @@ impl Ledger {
     /// # Errors
     /// After an error, nothing is released. `NotFound` when there is no such budget.
     /// `BudgetExceeded` when too little is left of the budget. `Argument` when the id belongs to
-    /// another request, is empty, has more than 256 characters, or contains a control character.
-    /// `Argument` also when a new id begins or ends with a space, or when the budget protects
-    /// another distance. `Argument` also when the budget protects the number of rows, but the
-    /// release needs a public number of rows. `MeasureMismatch` when the loss cannot be bounded in
-    /// the measure of the budget. `InvalidDistance` when the loss has too many digits.
-    /// `FailedFunction` when the ledger cannot be written, or when the clock is more than a second
-    /// behind the last entry. Further errors are the errors of `compute`.
+    /// another request, is empty, has more than 256 characters, or contains a NUL character.
+    /// `Argument` also when a new id contains a control character, or begins or ends with white
+    /// space. `Argument` also when the budget protects another distance, or protects the number of
+    /// rows but the release needs a public number. `MeasureMismatch` when the loss cannot be
+    /// bounded in the measure of the budget. `InvalidDistance` when the loss, or its sum with the
+    /// earlier losses, has too many digits. `FailedFunction` when the ledger cannot be written, or
+    /// when the clock is more than a second behind the last entry. Also the errors of `compute`.
     ///
     /// After a fault of the disk or of the connection, it is unknown whether the charge was made.
     /// To find out, retry with the same id. A retry never charges twice.
@@ -240,7 +241,8 @@ impl Ledger {
     /// Return the account of one budget, with the amount spent.
     ///
     /// # Errors
-    /// `NotFound` when there is no such budget. `FailedFunction` when the ledger is damaged.
+    /// `NotFound` when there is no such budget. `FailedFunction` when the ledger cannot be read, or
+    /// is damaged.
     pub fn account(&self, budget: &str) -> Result<Account> {
         let mut found = None;
         self.store.read(&mut |tables| {
@@ -252,7 +254,7 @@ impl Ledger {
     /// Return the accounts of all budgets, in the order of the names of the budgets.
     ///
     /// # Errors
-    /// `FailedFunction` when the ledger is damaged.
+    /// `FailedFunction` when the ledger cannot be read, or is damaged.
     pub fn accounts(&self) -> Result<Vec<Account>> {
         let mut found = Vec::new();
         self.store.read(&mut |tables| {
@@ -302,7 +304,7 @@ impl Ledger {
     /// composes tightly, `spent` is a valid bound only if the releases were fixed in advance.
     ///
     /// # Errors
-    /// `FailedFunction` when the ledger is damaged.
+    /// `FailedFunction` when the ledger cannot be read, or is damaged.
     pub fn export(&self) -> Result<Json> {
         let mut budgets = Vec::new();
         self.store.read(&mut |tables| {
@@ -378,7 +380,9 @@ impl fmt::Debug for Ledger {
 
 pub(crate) fn check_text(argument: &str, text: &str) -> Result<()> {
     if text.is_empty() || MOST_CHARACTERS < text.chars().count() || text.contains('\0') {
-        let reason = format!("expected a text of 1 to {MOST_CHARACTERS} characters");
+        let reason = format!(
+            "expected a text of 1 to {MOST_CHARACTERS} characters, without the character NUL"
+        );
         return Err(Error::argument(argument, reason));
     }
     Ok(())

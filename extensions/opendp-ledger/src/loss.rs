@@ -86,7 +86,7 @@ impl Loss {
     /// Make a loss in pure differential privacy from text. The loss is exactly the written number.
     ///
     /// # Errors
-    /// `InvalidDistance` when the text is not a number of at least 0.
+    /// `InvalidDistance` when the text is not a number of at least 0, or has too many digits.
     pub fn epsilon(epsilon: &str) -> Result<Self> {
         let epsilon = epsilon.parse().map_err(|error: Error| error.at("epsilon"))?;
         Ok(Loss::of(Notion::Pure, vec![epsilon]))
@@ -94,8 +94,8 @@ impl Loss {
     /// Make a loss in approximate differential privacy.
     ///
     /// # Errors
-    /// `InvalidDistance` when `epsilon` or `delta` is not a number of at least 0, or when `delta`
-    /// is above 1.
+    /// `InvalidDistance` when `epsilon` or `delta` is not a number of at least 0 or has too many
+    /// digits, or when `delta` is above 1.
     pub fn epsilon_delta(epsilon: &str, delta: &str) -> Result<Self> {
         let epsilon = epsilon.parse().map_err(|error: Error| error.at("epsilon"))?;
         let delta: Exact = delta.parse().map_err(|error: Error| error.at("delta"))?;
@@ -107,7 +107,7 @@ impl Loss {
     /// Make a loss in zero-concentrated differential privacy.
     ///
     /// # Errors
-    /// `InvalidDistance` when the text is not a number of at least 0.
+    /// `InvalidDistance` when the text is not a number of at least 0, or has too many digits.
     pub fn rho(rho: &str) -> Result<Self> {
         let rho = rho.parse().map_err(|error: Error| error.at("rho"))?;
         Ok(Loss::of(Notion::Concentrated, vec![rho]))

@@ -39,9 +39,9 @@ impl Request {
     /// then returns the recorded release of the first measurement.
     ///
     /// # Errors
-    /// The errors of the privacy map of the measurement. `InvalidDistance` when the loss is not
-    /// finite. `InvalidDistance` also when the distance or a part of it is 0, because a release at
-    /// distance 0 would not charge the budget. `FailedMap` when
+    /// The errors of [`Measurement::exact_map`]. `InvalidDistance` when the loss is not finite.
+    /// `InvalidDistance` also when the distance or a part of it is 0, because a release at distance
+    /// 0 would not charge the budget. `FailedMap` when
     /// [`check_neighbours`](opendp_core::Space::check_neighbours) finds that no two data sets are
     /// at this distance. `NotImplemented` when budgets do not support the measure.
     pub fn new<DI: Domain, MI: Metric, MO: Accounted, TO: Carrier>(
@@ -149,7 +149,7 @@ impl Release {
     /// Return the value of the release.
     ///
     /// # Errors
-    /// `FailedCast` when the value has another type.
+    /// The errors of [`Codec::from_json`], such as `FailedCast` when the value has another type.
     pub fn value<T: Codec>(&self) -> Result<T> {
         T::from_json(&self.json)
     }

@@ -17,7 +17,7 @@ impl Study {
     /// # Errors
     /// The errors of `read`, and errors about the split, the columns and the questions. `Argument`
     /// when `alpha` is not in `(0, 1]`. `Argument` also when the context names no column, or does
-    /// not fit the table.
+    /// not fit the table. `NoEntropy` when the operating system gives no random bits.
     pub fn ask(
         &self,
         read: impl FnMut(&str, CellType) -> Result<Cells>,
@@ -57,7 +57,8 @@ impl Study {
     /// numbers.
     ///
     /// # Errors
-    /// The errors of [`rehearse`](Study::rehearse).
+    /// The errors of [`rehearse`](Study::rehearse), except that the public number of rows does not
+    /// have to be stated.
     pub fn check_questions(&self, alpha: f64) -> Result<()> {
         self.rehearsed(alpha).map(drop)
     }

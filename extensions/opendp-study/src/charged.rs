@@ -132,11 +132,14 @@ impl Study {
     ///
     /// # Errors
     /// Nothing is charged after an error that does not depend on the records. Examples are the
-    /// errors of [`Ledger::release`] and of [`rehearse`](Study::rehearse), a [`Failure::OfFile`], a
-    /// wrong file, and a budget without a unit or with another unit. If a failure may depend on the
-    /// records or on the noise, it is charged and kept like answers, and the error is `Argument`
-    /// without the cause. If such a failure were not charged, a user could test facts about the
-    /// data without a charge. A panic of `read` is such a failure.
+    /// errors of [`rehearse`](Study::rehearse), a [`Failure::OfFile`], a wrong file, a budget
+    /// without a unit or with another unit, and a refusal of [`Ledger::release`]. There is one
+    /// exception: after a fault of the disk or of the connection of the ledger, it is unknown
+    /// whether the charge was made. A retry with the same id never charges twice.
+    ///
+    /// If a failure may depend on the records or on the noise, it is charged and kept like answers,
+    /// and the error is `Argument` without the cause. If such a failure were not charged, a user
+    /// could test facts about the data without a charge. A panic of `read` is such a failure.
     pub fn ask_charged(
         &self,
         charge: &Charge<'_>,

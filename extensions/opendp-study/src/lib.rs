@@ -241,8 +241,8 @@ impl Study {
     ///
     /// # Errors
     /// Errors about the split, the columns and the questions. `Argument` when `alpha` is not in
-    /// `(0, 1]`, when the context names no column, or when the number of rows is public and not
-    /// stated.
+    /// `(0, 1]`, when the context names no column, when the number of rows is public and not
+    /// stated, or when there is not enough memory for the stated rows.
     pub fn rehearse(&self, alpha: f64) -> Result<Outcome> {
         if self.columns.is_empty() {
             let reason = "name at least one column of the table: its cells give the number of rows";
@@ -266,7 +266,8 @@ impl Study {
     /// release if the exact total would exceed this budget.
     ///
     /// # Errors
-    /// Errors about the columns. `Argument` when there is not enough memory for the stated rows.
+    /// Errors about the columns. `Argument` when there is not enough memory for the stated rows. A
+    /// wrong `alpha`, and errors about the split and the questions, are errors of the measurement.
     pub fn measurement(&self, alpha: f64) -> Result<AnyMeasurement> {
         let (blank, limit) = (self.blank()?, self.unit.distance());
         macro_rules! measurement_of {

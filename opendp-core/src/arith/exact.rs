@@ -350,7 +350,7 @@ impl FromStr for Exact {
         let wrong =
             || Error::InvalidDistance("expected a number of at least 0, such as 0.1 or 1/3".into());
         if MOST_CHARACTERS < text.len() {
-            return Err(wrong());
+            return Err(too_long());
         }
         let plain = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
         let integer = |text: &str| UBig::from_str_radix(text, 10).map_err(|_| wrong());
@@ -369,11 +369,11 @@ impl FromStr for Exact {
         if !plain(&digits) || !plain(exponent.strip_prefix(['+', '-']).unwrap_or(exponent)) {
             return Err(wrong());
         }
-        let exponent: i64 = exponent.parse().map_err(|_| wrong())?;
-        let power = exponent.checked_sub(fraction.len() as i64).ok_or_else(wrong)?;
-        let size = usize::try_from(power.unsigned_abs()).map_err(|_| wrong())?;
+        let exponent: i64 = exponent.parse().map_err(|_| too_long())?;
+        let power = exponent.checked_sub(fraction.len() as i64).ok_or_else(too_long)?;
+        let size = usize::try_from(power.unsigned_abs()).map_err(|_| too_long())?;
         if MOST_CHARACTERS < size {
-            return Err(wrong());
+            return Err(too_long());
         }
         let number = integer(&digits)?;
         let fives = UBig::from(5_u8).pow(size);
@@ -382,6 +382,14 @@ impl FromStr for Exact {
             _ => Fraction { number, odd: fives, twos: size }.reduced(),
         })))
     }
+}
+
+#[cold]
+fn too_long() -> Error {
+    let reason = format!(
+        "the number is too long: expected at most {MOST_CHARACTERS} digits when it is written out"
+    );
+    Error::InvalidDistance(reason)
 }
 
 #[cfg(test)]

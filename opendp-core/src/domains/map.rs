@@ -67,7 +67,7 @@ named!(MapDomain<K, V> as "MapDomain");
 /// * `value_domain` - the domain of the values
 ///
 /// # Errors
-/// `Argument` when one of the domains cannot be read.
+/// The errors of reading the two domains, with the name of the argument.
 pub fn map_domain<K: HashableAtom, V: Atom>(
     key_domain: TheDomain<AtomDomain<K>>,
     value_domain: TheDomain<AtomDomain<V>>,

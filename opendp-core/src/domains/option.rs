@@ -53,7 +53,7 @@ named!(OptionDomain<D> as "OptionDomain");
 /// * `element_domain` - the domain of the values that are not missing
 ///
 /// # Errors
-/// `Argument` when the element domain cannot be read.
+/// The errors of reading the element domain, with the name of the argument.
 pub fn option_domain<T: Atom>(
     element_domain: TheDomain<AtomDomain<T>>,
 ) -> Result<TheDomain<OptionDomain<AtomDomain<T>>>> {

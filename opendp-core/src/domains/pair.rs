@@ -52,7 +52,7 @@ named!(PairDomain<A, B> as "PairDomain");
 /// * `domain_1` - the domain of the second parts
 ///
 /// # Errors
-/// `Argument` when one of the domains cannot be read.
+/// The errors of reading the two domains, with the name of the argument.
 pub fn pair_domain<A: Atom, B: Atom>(
     domain_0: TheDomain<AtomDomain<A>>,
     domain_1: TheDomain<AtomDomain<B>>,

@@ -94,7 +94,7 @@ named!(VectorDomain<D> as "VectorDomain");
 /// * `size` - the length of every vector, if it is public; without it, any length is allowed
 ///
 /// # Errors
-/// `Argument` when the element domain cannot be read.
+/// The errors of reading the element domain, with the name of the argument.
 pub fn vector_domain<D: Domain>(
     atom_domain: TheDomain<D>,
     size: Option<usize>,

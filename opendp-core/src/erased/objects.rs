@@ -197,7 +197,8 @@ impl Constructed {
     ///
     /// # Errors
     /// `FailedCast` when `d_in` is not a distance in the input metric. `NotImplemented` when the
-    /// object has no map. This function also returns the errors of the map.
+    /// object has no map. This function also returns the errors of the map. If the result is a
+    /// curve that has an error at every point, it also returns this error.
     pub fn map(&self, d_in: &Json) -> Result<Json> {
         match self {
             Constructed::Transformation(t) => Ok(t.map(&decode_in(t.input(), d_in)?)?.to_json()),
@@ -224,7 +225,8 @@ impl Constructed {
     /// returns can be compared with `d_out`. The map is not evaluated.
     ///
     /// # Errors
-    /// `FailedCast` when a distance cannot be decoded. `FailedMap` when `d_in` is negative or NaN.
+    /// `FailedCast` when a distance cannot be decoded. `InvalidDistance` when the points of `d_out`
+    /// do not form a privacy profile. `FailedMap` when `d_in` is negative or NaN.
     /// `InvalidDistance` or `NotImplemented` when `d_out` cannot be compared. `NotImplemented` also
     /// when the object has no map.
     pub fn check_distances(&self, d_in: &Json, d_out: &Json) -> Result<()> {
@@ -240,8 +242,9 @@ impl Constructed {
     /// Return whether the result of the map for `d_in` is at most `d_out`. Both distances are JSON.
     ///
     /// # Errors
-    /// The errors of [`map`](Constructed::map) and of [`Distance::at_most`]. `FailedCast` when
-    /// `d_out` is not a distance in the output metric or measure.
+    /// The errors of [`map`](Constructed::map) and of [`Distance::at_most`]. The errors of decoding
+    /// `d_out` in the output metric or measure ([`AnyMetric::decode_bound`],
+    /// [`AnyMeasure::decode`]).
     pub fn check(&self, d_in: &Json, d_out: &Json) -> Result<bool> {
         let located = |error: Error| error.at("d_out");
         match self {

@@ -104,7 +104,7 @@ impl<MO: Measure> Ledger<MO> {
     /// Return the budget, rounded up. The total never exceeds this budget.
     ///
     /// # Errors
-    /// `NotImplemented` without a budget.
+    /// `NotImplemented` without a budget. The errors of [`Measure::join`].
     pub fn budget(&self) -> Result<MO::Distance> {
         self.up(self.budget.as_ref().ok_or_else(no_budget)?)
     }
@@ -115,7 +115,7 @@ impl<MO: Measure> Ledger<MO> {
     /// Return the remaining budget, rounded down.
     ///
     /// # Errors
-    /// `NotImplemented` without a budget.
+    /// `NotImplemented` without a budget. The errors of [`Measure::join`].
     pub fn left(&self) -> Result<MO::Distance> {
         self.measure.join(&rounded(&self.exact_left()?, Exact::to_f64_down))
     }

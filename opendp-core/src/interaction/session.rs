@@ -93,6 +93,7 @@ impl<DI: Domain, MI: Metric, MO: Measure> Session<DI, MI, MO> {
     ///   question with a smaller loss can still be allowed
     /// * `Argument` when the question selects the highest score, but the input space of the session
     ///   states that low scores are best; nothing is charged
+    /// * errors of the privacy map of the question, if the session has a budget; nothing is charged
     /// * `FailedFunction` when the turn of this session has ended, and in the cases that
     ///   [`Turns::begin`] states; nothing is released
     /// * errors of the measurement, such as missing random bits; nothing is released, and the

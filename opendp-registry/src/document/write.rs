@@ -50,7 +50,8 @@ impl Document {
     /// # Errors
     /// `NotImplemented`, with the place in the document, when the document has a constructor, an
     /// argument or a number that OpenDP 0.16 lacks. `Argument` when a list has more than 4096
-    /// members. The errors of [`build`](Document::build).
+    /// members, when the document describes only a domain, a metric or a measure, or when a part of
+    /// it is a call in the format of OpenDP. The errors of [`build`](Document::build).
     pub fn to_opendp(&self, registry: &Registry) -> Result<Json> {
         self.build(registry)?;
         if self.json.get("__function__").is_some() {

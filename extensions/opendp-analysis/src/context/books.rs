@@ -45,7 +45,8 @@ impl<MO: Accounted> Context<MO> {
     /// `Argument` when the entry has another measure or another privacy unit than this context. If
     /// the shares are fixed in advance, `Argument` also when the first entry does not state the
     /// shares of this context, or when a later entry states other shares. `BudgetExceeded` when the
-    /// loss of the release does not fit the remaining budget.
+    /// loss of the release does not fit the remaining budget. `FailedFunction` when a journal
+    /// panicked. The errors of the account, if the entry has numbers that no context writes.
     pub fn carry_over(&self, entry: Entry) -> Result<()> {
         let (expected, found) = (MO::type_name().to_string(), &entry.measure);
         if *found != expected {

@@ -254,7 +254,7 @@ where
     /// remaining budget if no amount was set. Nothing is spent.
     ///
     /// # Errors
-    /// The errors of the steps; `BudgetExceeded` when nothing is left of the budget.
+    /// The errors of the steps, and of [`Plan::solve`].
     pub fn solve(self) -> Result<SolvedGroups<'c, MO>> {
         let mut plan = Plan::of_one_question(self.query.context, self.query.wanted.clone());
         let asked = plan.ask_groups(self, Goal::Weight(1.0))?;

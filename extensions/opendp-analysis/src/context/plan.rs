@@ -221,8 +221,8 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
     /// an epsilon and a delta, return its delta, and the epsilon that is needed at this delta.
     ///
     /// # Errors
-    /// `Argument` when a question has a weight instead of a wanted accuracy, or when the plan has
-    /// no questions.
+    /// `Argument` when a question has a weight instead of a wanted accuracy. Further errors are the
+    /// errors of [`solve`](Plan::solve) about an empty plan and about the split.
     pub fn needs(&self) -> Result<MO::Distance> {
         if self.items.iter().any(|item| item.weight != 0.0) {
             let reason = "a question has a weight and no wanted accuracy, so the budget that it \
@@ -250,8 +250,10 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
     /// share. If no question has a weight, this part stays in the budget.
     ///
     /// # Errors
-    /// `BudgetExceeded` when the wanted accuracies do not fit, or nothing is left of the budget;
-    /// `Argument` when the plan has no questions.
+    /// `BudgetExceeded` when the wanted accuracies do not fit, when nothing is left of the budget,
+    /// or when the split has too few queries left; `Argument` when the plan has no questions, when
+    /// the split is [by kinds](super::Split::by_kinds), or when the plan states an amount, but the
+    /// split divides the budget.
     pub fn solve(self) -> Result<Solved<'c, MO>> {
         self.solved(1.0)
     }
@@ -261,8 +263,8 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
     /// the share is for the questions with weights.
     ///
     /// # Errors
-    /// `BudgetExceeded` when nothing is left of the budget; `Argument` when the plan has no
-    /// questions; the errors of the account.
+    /// The errors of [`solve`](Plan::solve) and of the account. Wanted accuracies that do not fit
+    /// are not an error, unless nothing is left of the budget.
     pub fn stretch(mut self) -> Result<Solved<'c, MO>> {
         let weighted = self.items.iter().any(|item| item.weight != 0.0);
         let room = if weighted { 0.9 } else { 1.0 };

@@ -95,6 +95,7 @@ impl<MO: Accounted, TO: Carrier> Question<'_, MO, TO> {
     /// # Errors
     /// * `BudgetExceeded` when the cost does not fit the remaining budget, or when the split has no
     ///   share for another query: nothing is run, and nothing is spent
+    /// * `FailedFunction` when a journal panicked in an earlier release: nothing is run
     /// * the errors of the [`Journal`](super::Journal), and `NoEntropy`: nothing is released, but
     ///   the charge stays
     pub fn release(self) -> Result<Answer<MO, TO>> {

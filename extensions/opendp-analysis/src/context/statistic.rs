@@ -26,15 +26,18 @@ impl<'c, MO: Accounted, TO: Carrier> Statistic<'c, MO, TO> {
     /// the kind of noise.
     ///
     /// # Errors
-    /// The errors of earlier steps; `BudgetExceeded` when nothing is left, or when the account
-    /// refuses every cost near the share of the query.
+    /// The errors of earlier steps; `BudgetExceeded` when nothing is left, when the split has no
+    /// share for another query, or when the account refuses every cost near the share of the query;
+    /// `Argument` when the query states no amount, but the split is [as you
+    /// go](super::Split::as_you_go), or when it states an amount, but the split divides the budget.
     pub fn noise(self) -> Result<Question<'c, MO, TO>> {
         self.0.solve()
     }
     /// Use noise of a given scale, if the cost of this noise fits the query's share of the budget.
     ///
     /// # Errors
-    /// The errors of earlier steps; `BudgetExceeded` when the cost of the noise does not fit the
+    /// The errors of [`Scale::new`](opendp_measurements::Scale::new) and of
+    /// [`noise`](Statistic::noise); `BudgetExceeded` when the cost of the noise does not fit the
     /// share, or when the account refuses this cost.
     pub fn noise_of_scale(self, scale: f64) -> Result<Question<'c, MO, TO>> {
         self.0.of_scale(scale)
@@ -114,7 +117,7 @@ impl<'c, MO: Accounted, TO: Carrier> Choice<'c, MO, TO> {
     /// exponential noise.
     ///
     /// # Errors
-    /// The errors of earlier steps; `BudgetExceeded` when nothing is left.
+    /// The errors of [`Statistic::noise`].
     pub fn choose(self) -> Result<Question<'c, MO, TO>> {
         let first = self.0.solve();
         if MO::TIGHT { better(first, self.0.solve_gaussian()) } else { first }

@@ -10,8 +10,9 @@ pub trait Accounted: Measure {
     /// Convert a loss to an exact loss for a budget. If rounding is needed, round up.
     ///
     /// # Errors
-    /// `InvalidDistance` when the loss is not finite. `NotImplemented` when budgets do not support
-    /// this measure.
+    /// `InvalidDistance` when the loss is negative or not finite. `NotImplemented` when budgets do
+    /// not support this measure. `FailedCast` when an erased loss does not have the type of its
+    /// measure.
     fn account(&self, loss: &Self::Distance) -> Result<Loss>;
 }
 impl Accounted for MaxDivergence {

@@ -57,7 +57,8 @@ impl Loss {
     ///
     /// # Errors
     /// `Argument` when the budget is not an epsilon and a delta, or when its delta is 0.
-    /// `BudgetExceeded` when the reserve exceeds the budget.
+    /// `BudgetExceeded` when the reserve exceeds the budget. Further errors are the errors of
+    /// [`AdaptiveAccount::new`].
     pub fn reserving(self, total: &Loss, pure: &Exact, deltas: &Exact) -> Result<Self> {
         let (epsilon, delta) = total.epsilon_and_delta()?;
         let filters = AdaptiveAccount::reserving(&epsilon, &delta, pure, deltas)?;

@@ -201,6 +201,8 @@ fn refuses_names_that_are_taken_or_empty() {
     for name in ["b", "", "x".repeat(257).as_str()] {
         assert_eq!(ledger.create(name, &epsilon("1")).unwrap_err().kind(), "Argument");
     }
+    let error = ledger.create("a\0b", &epsilon("1")).unwrap_err().to_string();
+    assert!(error.contains("characters, without the character NUL"), "{error}");
     let nameless = Request::of_loss("", epsilon("0.1"));
     assert_eq!(refused(ledger.release("b", &nameless, || Ok(0))), "Argument");
 }

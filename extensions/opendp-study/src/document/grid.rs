@@ -23,7 +23,8 @@ impl RankFields {
     /// Return the candidates of a question.
     ///
     /// # Errors
-    /// `Argument` when a grid is empty, is too large, or does not end at `to`.
+    /// `FailedCast` when the field is neither a list of numbers nor a grid. `Argument` when a grid
+    /// is empty, is too large, or does not end at `to`.
     pub(crate) fn candidates(&self) -> Result<Vec<f64>> {
         match &self.candidates {
             Json::Object(_) => from_json(&self.candidates).and_then(|grid: Grid| grid.numbers()),

@@ -81,7 +81,9 @@ impl GroupAnswer {
     /// with probability `alpha`.
     ///
     /// # Errors
-    /// `InvalidDistance` when a statistic has an interval, and `alpha` is not in `(0, 1]`.
+    /// `InvalidDistance` when a statistic has an interval, and `alpha` is not in `(0, 1]` or is too
+    /// small to be divided among the noises of the statistic. `Overflow` when a number exceeds all
+    /// floats.
     pub fn rows(&self, alpha: f64) -> Result<Vec<GroupRow>> {
         let (groups, mut rows) = (self.groups(), Vec::new());
         let mut chosen_of = self.quantiles.iter();

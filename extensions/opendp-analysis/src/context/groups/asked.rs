@@ -32,7 +32,7 @@ impl<'c, MO: Accounted> SolvedGroups<'c, MO> {
     /// `alpha`. Counts of an earlier answer are not in the list.
     ///
     /// # Errors
-    /// The errors of [`Question::accuracy`](crate::context::Question::accuracy).
+    /// The errors of [`Solved::noises`].
     pub fn noises(&self, alpha: f64) -> Result<Vec<Noised>> {
         self.solved.as_ref().map_or(Ok(Vec::new()), |solved| solved.noises(alpha))
     }
@@ -43,21 +43,21 @@ impl<'c, MO: Accounted> SolvedGroups<'c, MO> {
     /// found with their keys, counts of an earlier answer, means and variances have no such bound.
     ///
     /// # Errors
-    /// The errors of [`Question::accuracy`](crate::context::Question::accuracy).
+    /// The errors of [`Solved::noises`].
     pub fn statistics(&self, alpha: f64) -> Result<Vec<Noised>> {
         self.asked.statistics(&self.noises(alpha)?)
     }
     /// Spend the cost of the answer, but release nothing.
     ///
     /// # Errors
-    /// The errors of [`release`](SolvedGroups::release).
+    /// The errors of [`Solved::forgo`].
     pub fn forgo(self) -> Result<()> {
         self.solved.map_or(Ok(()), Solved::forgo)
     }
     /// Spend the cost of the answer, then answer.
     ///
     /// # Errors
-    /// The errors of [`Question::release`](crate::context::Question::release).
+    /// The errors of [`Solved::release`], and the error of a release that failed after the charge.
     pub fn release(self) -> Result<GroupAnswer> {
         let mut answers = self.solved.map(Solved::release).transpose()?.unwrap_or_default();
         answers.take_groups(self.asked)

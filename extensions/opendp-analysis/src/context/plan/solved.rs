@@ -43,7 +43,7 @@ impl<'c, MO: Accounted> Solved<'c, MO> {
     ///
     /// # Errors
     /// `Argument` when the question is of another plan; the errors of
-    /// [`Question::accuracy`](super::super::Question::accuracy).
+    /// [`Question::accuracy`](super::super::Question::accuracy) and of [`noises`](Solved::noises).
     pub fn accuracy<TO>(&self, asked: Asked<TO>) -> Result<f64> {
         let (draft, setting) = self.at(asked.place_in(self.number)?)?;
         draft.ready(*setting, &self.delta, self.stated)?.accuracy()
@@ -51,7 +51,7 @@ impl<'c, MO: Accounted> Solved<'c, MO> {
     /// Return the threshold that the noisy count of a key must reach, if the question finds keys.
     ///
     /// # Errors
-    /// `Argument` when the question is of another plan.
+    /// `Argument` when the question is of another plan; the errors of [`noises`](Solved::noises).
     pub fn threshold<TO>(&self, asked: Asked<TO>) -> Result<Option<f64>> {
         let (draft, setting) = self.at(asked.place_in(self.number)?)?;
         Ok(draft.ready(*setting, &self.delta, self.stated)?.threshold())
@@ -66,9 +66,11 @@ impl<'c, MO: Accounted> Solved<'c, MO> {
     /// and the other questions have their answers.
     ///
     /// # Errors
-    /// The errors of [`Question::release`](super::super::Question::release). `BudgetExceeded` also
-    /// when the plan no longer fits the budget, because something was spent after the plan was
-    /// solved. `Argument` when a plan with this id was charged before.
+    /// `BudgetExceeded` when the plan no longer fits the budget, because something was spent after
+    /// the plan was solved. `Argument` when a plan with this id was charged before.
+    /// `FailedFunction` when a journal panicked. The errors of the
+    /// [`Journal`](super::super::Journal): nothing is released, but the charge stays. Also the
+    /// errors of [`noises`](Solved::noises).
     pub fn release(self) -> Result<Answers<MO>> {
         let mut answers: Vec<Option<AnyAnswer>> = Vec::new();
         for (place, question) in self.pay()?.into_iter().enumerate() {
@@ -104,7 +106,8 @@ impl<'c, MO: Accounted> Solved<'c, MO> {
     /// Describe the noise of each question. Bounds on errors hold except with probability `alpha`.
     ///
     /// # Errors
-    /// The errors of the search for thresholds.
+    /// The errors of the search for thresholds: `BudgetExceeded` when no threshold fits the part of
+    /// the delta for the keys of a question. A wrong `alpha` is not an error: no bound is stated.
     pub fn noises(&self, alpha: f64) -> Result<Vec<Noised>> {
         let mut all = Vec::with_capacity(self.drafts.len());
         for (draft, setting) in self.drafts.iter().zip(&self.settings) {

@@ -52,7 +52,7 @@ impl Centre {
     /// released number.
     ///
     /// # Errors
-    /// `InvalidDistance` when `alpha` is not in `(0, 1]`.
+    /// `InvalidDistance` when `alpha` is not in `(0, 1]`, or is too small to be divided by 2.
     pub fn mean(&self, sum: &Estimate, count: &Estimate, alpha: f64) -> Result<(f64, (f64, f64))> {
         self.mean_with(sum, count, alpha, None)
     }
@@ -92,7 +92,8 @@ impl Centre {
     /// [`Context::ALPHA`]. This bound accounts for the error of the count, too.
     ///
     /// # Errors
-    /// `Argument` when the error of the count is too large.
+    /// `Argument` when the error of the count is too large. `Overflow` when `error` is infinite or
+    /// NaN, or when a number exceeds all floats.
     pub fn within(&self, error: f64, count: &Estimate) -> Result<Goal> {
         let alpha = Context::<MaxDivergence>::ALPHA;
         self.0.within(error, std::slice::from_ref(count), alpha)
