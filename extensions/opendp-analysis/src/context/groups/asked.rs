@@ -103,8 +103,7 @@ impl Needs {
 /// returns the answer to the question.
 #[derive(Debug)]
 pub struct AskedGroups {
-    /// The rows of the groups, the keys of the groups, and whether there is a group of all other
-    /// rows.
+    /// The rows of the groups, their keys, and whether there is a group of all other rows.
     groups: (Subject, Vec<Vec<Json>>, bool),
     asked: Vec<What>,
     counts: Option<Counts>,
@@ -291,9 +290,8 @@ where
         });
         self.ask_later(Late { rehearsed, finds: finds.place(), of_keys }, goal)
     }
-    /// Add a question for the sums of a column. If `squares` is `true`, also add a question for the
-    /// sums of squares. If `centred` is `true`, the numbers are distances from the centre of the
-    /// bounds.
+    /// Add a question for the sums of a column, and for the sums of squares if `squares` is `true`.
+    /// If `centred` is `true`, the numbers are distances from the centre of the bounds.
     fn ask_sums(
         &mut self,
         about: &About<'c, MO>,
