@@ -47,12 +47,19 @@ pub enum ShareKind {
     /// With a weight of `w`, the loss is an epsilon of `w`.
     Keys,
 }
+/// The largest number of equal shares. A list of all shares must fit into memory.
+const MOST_QUERIES: usize = 1_000_000;
+
 impl Split {
     /// Divide the budget evenly over `queries`.
     ///
     /// # Errors
-    /// `Argument` when `queries` is zero.
+    /// `Argument` when `queries` is zero, or more than a million.
     pub fn evenly(queries: usize) -> Result<Self> {
+        if MOST_QUERIES < queries {
+            let reason = format!("expected at most {MOST_QUERIES} queries, found {queries}");
+            return Err(Error::argument("split", reason));
+        }
         Split::by_weights(&vec![1.0; queries])
     }
     /// Divide the budget in proportion to weights. There is one weight for each query, in the order

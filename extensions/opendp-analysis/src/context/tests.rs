@@ -221,6 +221,7 @@ fn refuses_what_is_no_budget_unit_split_or_table() {
         assert_eq!(Budget::epsilon_delta(1.0, bad).unwrap_err().kind(), "Argument");
     }
     assert!(Split::evenly(0).is_err() && PrivacyUnit::person(0).is_err());
+    assert_eq!(Split::evenly(usize::MAX).unwrap_err().kind(), "Argument");
     assert!(PrivacyUnit::answers_of_person(u32::MAX).is_err());
     assert_eq!(table().with("age", vec![0; 1000]).unwrap_err().kind(), "Argument");
     assert_eq!(table().with("size", vec![0; 999]).unwrap_err().kind(), "Argument");

@@ -299,7 +299,6 @@ where
         goal: Goal,
     ) -> Result<AskedColumn> {
         let (groups, moments) = (&about.groups, Moments::new(*bounds, centred)?);
-        let (centre, offset) = (moments.centre, moments.offset()?);
         let goal = match (goal, groups.asked.as_slice(), &groups.found) {
             (Goal::Within(error), [What::Mean(..)], Some(found)) => {
                 moments.within(error, &found.estimates, Context::<MO>::ALPHA)?
@@ -313,17 +312,18 @@ where
             let sums = move |grouping: &Grouping| {
                 releases::sums(query.clone(), grouping, numbers.clone(), &what)
             };
-            self.ask_about(about, sums, Moments::goal(goal, size))
+            self.ask_about(about, sums, moments.goal(goal, size)?)
         };
         // The middle of the bounds is rounded. So on one side, the bounds of the distances also
         // allow cells beyond the bounds of the column. So clamp the cells first.
-        let (lower, upper) = moments.column_bounds;
+        let Moments { column_bounds: (lower, upper), centre, .. } = moments;
         let distance = move |cell: f64| cell.clamp(lower, upper) - centre;
         let shifted = Arc::new(distance);
         let sums = ask("sums", shifted, moments.bounds, moments.reach)?;
         if !squares {
             return Ok(AskedColumn { name: name.clone(), moments, sums, squares: None });
         }
+        let offset = moments.offset()?;
         let squared = Arc::new(move |cell| distance(cell).powi(2) - offset);
         let squares = ask("sums of squares", squared, (-offset, offset), offset)?;
         Ok(AskedColumn { name: name.clone(), moments, sums, squares: Some(squares) })

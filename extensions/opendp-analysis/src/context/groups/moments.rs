@@ -71,11 +71,27 @@ impl Moments {
     /// Convert the weight of a goal. The given weight applies to errors in units of `size`. The new
     /// weight applies to the errors themselves. `size` is the largest change that one row causes in
     /// a release.
-    pub(super) fn goal(goal: Goal, size: f64) -> Goal {
+    pub(super) fn goal(&self, goal: Goal, size: f64) -> Result<Goal> {
         match goal {
-            Goal::Weight(weight) if 0.0 < size => Goal::Weight(weight / size / size),
-            goal => goal,
+            Goal::Weight(weight) if 0.0 < size => {
+                let weight = weight / size / size;
+                // A plan multiplies weights by squares of errors. The products must be floats.
+                let fits = (1e-200..=1e200).contains(&weight);
+                if fits { Ok(Goal::Weight(weight)) } else { Err(self.unusual()) }
+            }
+            goal => Ok(goal),
         }
+    }
+    /// Return the error for bounds whose powers are too large or too small for a plan.
+    #[cold]
+    fn unusual(&self) -> Error {
+        let (lower, upper) = self.column_bounds;
+        let (lower, upper) = (shown(lower), shown(upper));
+        let reason = format!(
+            "the bounds {lower} and {upper} are too wide or too narrow for statistics of groups: \
+             state other bounds, or use another unit for the cells"
+        );
+        Error::argument("bounds", reason)
     }
     /// Find a goal for the noise of the sums, after the counts of the groups were released.
     /// Consider each group with rows separately. With this goal, the error of its mean is at most
@@ -101,6 +117,10 @@ impl Moments {
         counts: &[Estimate],
         alpha: f64,
     ) -> Result<Goal> {
+        if !(0.0 < error && error.is_finite()) {
+            let reason = format!("expected a finite number above 0, found {}", shown(error));
+            return Err(Error::argument("goal", reason));
+        }
         let unit = Noise::laplace(Scale::new(1.0)?);
         let ratio = unit.quantile(alpha / 2.0)?.inf_div(unit.quantile(alpha)?)?;
         let (mut least_room, mut least) = (f64::INFINITY, 0.0_f64);
@@ -126,7 +146,7 @@ impl Moments {
     /// Return half of the square of `reach`, the largest magnitude of a distance. This number is
     /// subtracted from each squared distance before the sum of squares is released.
     pub(super) fn offset(&self) -> Result<f64> {
-        Ok(self.reach.inf_mul(self.reach)? / 2.0)
+        self.reach.inf_mul(self.reach).map(|square| square / 2.0).map_err(|_| self.unusual())
     }
     /// Return the sum of the clamped cells: the sum of the distances, plus the count times the
     /// centre.

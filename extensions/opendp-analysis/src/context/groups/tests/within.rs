@@ -1,7 +1,7 @@
 //! Test means with a wanted accuracy. The counts of the groups were released before.
 
 use opendp_measurements::Scale;
-use opendp_measurements::accuracy::Noise;
+use opendp_measurements::accuracy::{Estimate, Noise};
 
 use super::*;
 use crate::context::Centre;
@@ -156,4 +156,27 @@ fn counts_of_an_earlier_answer_keep_the_name_of_their_noise() {
     let (pure, rho) = (open(Budget::epsilon(1.0), 1), open(Budget::rho(1.0), 1));
     assert_eq!(name(&pure, Budget::epsilon(0.4).unwrap()), "Laplace");
     assert_eq!(name(&rho, Budget::rho(0.4).unwrap()), "Gaussian");
+}
+#[test]
+fn bounds_of_an_unusual_size_are_named() {
+    let context = open(Budget::epsilon(1.0), 1);
+    let groups = || context.query().group_by(["educ"]).keys("educ", [0, 1]);
+    let kind = |answer: Result<GroupAnswer>| answer.map(|_| ()).map_err(|error| error.to_string());
+    for error in [
+        kind(groups().variance("years", (-1e82, 1e82)).release()),
+        kind(groups().variance("years", (0.0, 1e200)).release()),
+        kind(groups().sum("years", (0.0, 1e-200)).release()),
+        kind(groups().sum("years", (0.0, 1e200)).release()),
+    ] {
+        let error = error.unwrap_err();
+        assert!(error.contains("argument `bounds`") && error.contains("too wide"), "{error}");
+    }
+    // The fourth powers of these bounds are too large, but a sum needs only squares.
+    assert_eq!(kind(groups().sum("years", (0.0, 1e99)).release()), Ok(()));
+    let centre = Centre::of(BOUNDS.0, BOUNDS.1).unwrap();
+    let count = Estimate::released(100.0, Noise::discrete_laplace(Scale::new(2.0).unwrap()));
+    for error in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        let found = centre.within(error, &count).unwrap_err().to_string();
+        assert!(found.contains("argument `goal`: expected a finite number above 0"), "{found}");
+    }
 }
