@@ -148,6 +148,7 @@ register_at!(i8 i16 i32 i64 i128 u8 u16 u32 u64 usize f32 f64);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::SelectionMeasure;
     use crate::samplers::tests::chi_square::chi_square;
     use crate::samplers::tests::top_k_distribution::{Law, joint, peeled};
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::SelectionMeasure;
 use crate::samplers::tests::permute_and_flip_distribution::probabilities as permute_and_flip;
 
 type Scores<T> = VectorDomain<AtomDomain<T>>;

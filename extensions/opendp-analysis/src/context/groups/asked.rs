@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use opendp_core::{Carrier, Error, Result};
-use opendp_measurements::{Collected, accuracy::Estimate, accuracy::Noise};
+use opendp_core::{Carrier, Result};
+use opendp_measurements::Collected;
 use serde_json::Value as Json;
 
 use super::super::chain::increasing;
@@ -14,7 +14,7 @@ use super::super::question::Answer;
 use super::super::{Accounted, Answers, Context, ErrorIn, Noisy};
 use super::answer::{Column, GroupAnswer, Released, lost, quantile};
 use super::earlier::Subject;
-use super::keys::{Grouping, sorted};
+use super::keys::{Grouping, keys_and_estimates, sorted};
 use super::{Groups, Moments, What, releases};
 
 /// A question about the statistics of each group, with known noise. Nothing has been spent.
@@ -371,19 +371,6 @@ pub(super) fn counts_of<MO: Accounted>(
     let (mechanism, scale) = (answer.mechanism(), answer.scale());
     let (keys, estimates) = keys_and_estimates(&answer.value, answer.noise())?;
     Ok((keys, Released { estimates, mechanism, scale }))
-}
-/// Read the keys of a map of counts, whose noise must be known. Return the keys in increasing
-/// order, and their counts with the distribution of the noise.
-fn keys_and_estimates(
-    found: &HashMap<String, i64>,
-    noise: Option<Noise>,
-) -> Result<(Vec<Vec<Json>>, Vec<Estimate>)> {
-    let unknown = "the noise of the counts of these keys is not known";
-    let Some(noise) = noise else { return Err(Error::NotImplemented(unknown.into())) };
-    let found = sorted(found)?;
-    let released = |(_, count): &(_, i64)| Estimate::released(*count as f64, noise);
-    let estimates = found.iter().map(released).collected();
-    Ok((found.into_iter().map(|(key, _)| key).collected(), estimates))
 }
 fn released<MO, TO>(answer: Answer<MO, TO>) -> Result<Released>
 where

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use opendp_core::order::places;
 use opendp_core::{Codec, Error, IBig, Result};
 use opendp_measurements::Collected;
+use opendp_measurements::accuracy::{Estimate, Noise};
 use serde_json::Value as Json;
 
 use super::super::Table;
@@ -187,6 +188,21 @@ pub(super) fn sorted(counts: &HashMap<String, i64>) -> Result<Vec<(Vec<Json>, i6
     }
     let places = places(keys.len(), &|left, right| order(&keys[left].0, &keys[right].0));
     Ok(places.into_iter().map(|place| keys[place].clone()).collected())
+}
+/// Read the keys of a map of counts, whose noise must be known. Return the keys in increasing
+/// order, and their counts with the distribution of the noise.
+pub(super) fn keys_and_estimates(
+    found: &HashMap<String, i64>,
+    noise: Option<Noise>,
+) -> Result<(Vec<Vec<Json>>, Vec<Estimate>)> {
+    let unknown = "the noise of the counts of these keys is not known";
+    let Some(noise) = noise else { return Err(Error::NotImplemented(unknown.into())) };
+    let (mut keys, mut estimates) = (Vec::new(), Vec::new());
+    for (key, count) in sorted(found)? {
+        keys.push(key);
+        estimates.push(Estimate::released(count as f64, noise));
+    }
+    Ok((keys, estimates))
 }
 /// Check that the cells of a column can be keys. Floats cannot be keys.
 pub(super) fn refuse_nullable(name: &str, nullable: bool) -> Result<()> {
