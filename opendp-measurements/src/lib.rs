@@ -135,7 +135,7 @@ pub use threshold::{
 pub use alp_queryable::make_alp_queryable;
 // Functions that relate the scale of noise to the error of noisy numbers.
 pub use accuracy::confidence_interval::{
-    Released, confidence_interval, confidence_interval_of_each,
+    Intervals, Released, confidence_interval, confidence_interval_of_each,
 };
 pub use accuracy::ends::is_near_end;
 pub use accuracy::scale_accuracy::{

@@ -174,7 +174,7 @@ fn releasing<T: Atom + Number>(
     choose: Choosing,
 ) -> Result<Function<Vec<T>, Vec<T>>> {
     let candidates = order::sorted(&candidates);
-    check(&candidates, nan)?;
+    check(any_null(&candidates), nan, !candidates.is_empty() && increase(&candidates))?;
     let counts = counts_in_cells(candidates.clone());
     Ok(counts.then(&choose).then(&Function::rows_at(candidates)))
 }
@@ -243,14 +243,14 @@ fn halves_of(cells: &[u64]) -> Vec<u64> {
 fn steps(candidates: usize) -> usize {
     (POINTS / candidates.max(1)).clamp(2, MOST_STEPS)
 }
-/// Check that records are not NaN, and that there are candidates without NaN and without
-/// repetitions. The candidates are sorted.
-fn check<T: Atom>(candidates: &[T], nan: bool) -> Result<()> {
-    let reason = if any_null(candidates) {
+/// Check that no candidate and no record is NaN, and that there are candidates without repetitions.
+/// `distinct` states whether there are candidates, and all are different.
+fn check(nan_candidate: bool, nan: bool, distinct: bool) -> Result<()> {
+    let reason = if nan_candidate {
         "candidates: expected numbers, found NaN"
     } else if nan {
         "input: NaN has no order, so it has no quantiles: replace NaN first"
-    } else if candidates.is_empty() || !increase(candidates) {
+    } else if !distinct {
         "candidates: expected at least one number, and no number twice"
     } else {
         return Ok(());

@@ -5,7 +5,6 @@ use opendp_core::arith::{Directed, Float, InfCast};
 use opendp_core::{Carrier, Domain, Error, Measure, Measurement, Metric, Result};
 
 use crate::accuracy;
-use crate::collected::Collected;
 
 /// A released number (with noise), or several released numbers.
 ///
@@ -13,7 +12,7 @@ use crate::collected::Collected;
 /// bounds the difference between the best score and the score of the chosen candidate.
 pub trait Released: Carrier {
     /// The type that contains the interval of each number.
-    type Intervals;
+    type Intervals: Intervals;
     /// Return the number of released numbers.
     fn count(&self) -> usize;
     /// Put an interval around each number. `bounds` contains a bound on the error of each number,
@@ -23,12 +22,25 @@ pub trait Released: Carrier {
     /// `NotImplemented` when a bound is not known. `InvalidDistance` when the number of bounds is
     /// not 1 and differs from the number of released numbers.
     fn intervals(&self, bounds: &[Option<f64>]) -> Result<Self::Intervals>;
+}
+/// An interval, or several intervals.
+pub trait Intervals {
     /// Replace each end that is outside of a range by the nearest end of the range. Use this
-    /// function only if all true numbers are within the range. The default implementation leaves
-    /// the intervals as they are.
-    fn within(intervals: Self::Intervals, range: (f64, f64)) -> Self::Intervals {
-        let _ = range;
-        intervals
+    /// function only if all true numbers are within the range.
+    #[must_use]
+    fn within(self, range: (f64, f64)) -> Self;
+}
+impl Intervals for (f64, f64) {
+    fn within(self, (lower, upper): (f64, f64)) -> Self {
+        (self.0.max(lower).min(upper), self.1.max(lower).min(upper))
+    }
+}
+impl Intervals for Vec<(f64, f64)> {
+    fn within(mut self, range: (f64, f64)) -> Self {
+        for interval in &mut self {
+            *interval = interval.within(range);
+        }
+        self
     }
 }
 
@@ -132,9 +144,17 @@ fn around((low, high): (f64, f64), bound: Option<f64>) -> Result<(f64, f64)> {
     let lower = low.neg_inf_sub(bound).unwrap_or(f64::NEG_INFINITY);
     Ok((lower, high.inf_add(bound).unwrap_or(f64::INFINITY)))
 }
-/// Move both ends of an interval into a range.
-fn moved((low, high): (f64, f64), (lower, upper): (f64, f64)) -> (f64, f64) {
-    (low.max(lower).min(upper), high.max(lower).min(upper))
+/// Widen each interval by its bound, or by the one bound for all intervals.
+fn around_each(
+    mut intervals: Vec<(f64, f64)>,
+    bounds: &[Option<f64>],
+) -> Result<Vec<(f64, f64)>> {
+    check_bounds(bounds, intervals.len())?;
+    for (place, interval) in intervals.iter_mut().enumerate() {
+        let bound = bounds.get(place).or(bounds.first()).copied().flatten();
+        *interval = around(*interval, bound)?;
+    }
+    Ok(intervals)
 }
 
 macro_rules! released {
@@ -149,9 +169,6 @@ macro_rules! released {
                 let $number = *self;
                 around($ends, bounds.first().copied().flatten())
             }
-            fn within(interval: (f64, f64), range: (f64, f64)) -> (f64, f64) {
-                moved(interval, range)
-            }
         }
         impl Released for Vec<$t> {
             type Intervals = Vec<(f64, f64)>;
@@ -159,13 +176,12 @@ macro_rules! released {
                 self.len()
             }
             fn intervals(&self, bounds: &[Option<f64>]) -> Result<Vec<(f64, f64)>> {
-                check_bounds(bounds, self.len())?;
-                let bound = |place| bounds.get(place).or(bounds.first()).copied().flatten();
-                let numbers = self.iter().copied().enumerate();
-                numbers.map(|(place, $number)| around($ends, bound(place))).try_collected()
-            }
-            fn within(intervals: Vec<(f64, f64)>, range: (f64, f64)) -> Vec<(f64, f64)> {
-                intervals.into_iter().map(|interval| moved(interval, range)).collected()
+                let mut ends = Vec::with_capacity(self.len());
+                for $number in self {
+                    let $number = *$number;
+                    ends.push($ends);
+                }
+                around_each(ends, bounds)
             }
         }
     )*};

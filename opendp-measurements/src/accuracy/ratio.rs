@@ -89,9 +89,11 @@ impl Ratio {
         alpha: f64,
     ) -> Result<Self> {
         let (own, other) = (noises(numerator), noises(divisor));
-        let cut = own.iter().chain(&other).any(|(_, noise)| noise.cut);
-        let real = own.iter().all(|(_, noise)| !noise.kind.is_discrete());
-        if cut || !real || numerator.shares_noise(divisor) {
+        let mut refused = other.iter().any(|(_, noise)| noise.cut);
+        for (_, noise) in &own {
+            refused |= noise.cut || noise.kind.is_discrete();
+        }
+        if refused || numerator.shares_noise(divisor) {
             let reason = "these intervals need independent noises, noise on real numbers in the \
                           numerator, and no noise that is cut off: use `Estimate::quotient`";
             return Err(Error::NotImplemented(reason.into()));
@@ -212,11 +214,12 @@ fn noises(estimate: &Estimate) -> Vec<(Weight, Noise)> {
 }
 /// Return about the standard deviation of a weighted sum of noises.
 fn spread(noises: &[(Weight, Noise)]) -> f64 {
-    let square = |(weight, noise): &(Weight, Noise)| {
+    let mut variance = 0.0_f64;
+    for (weight, noise) in noises {
         let weight = weight.magnitude_up().unwrap_or(0.0);
-        weight * weight * noise.variance()
-    };
-    noises.iter().map(square).sum::<f64>().sqrt()
+        variance += weight * weight * noise.variance();
+    }
+    variance.sqrt()
 }
 /// Choose increasing magnitudes of the quotient. The last one is `farthest`. `own` and `other` are
 /// the spreads of the two noises. From one magnitude `m` to the next, `own + m other` grows by the

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use opendp_core::arith::{Directed, Exact, shown};
 use opendp_core::{Carrier, Error, Result, TypeName};
 use opendp_measurements::accuracy::{Estimate, Noise};
-use opendp_measurements::{Released, Scale, confidence_interval, is_near_end};
+use opendp_measurements::{Intervals, Released, Scale, confidence_interval, is_near_end};
 
 use super::account::Cost;
 use super::draft::{Bound, OfTable};
@@ -386,7 +386,7 @@ impl<MO: Accounted, TO: Released> Answer<MO, TO> {
         self.check_ends()?;
         let intervals = confidence_interval(&self.measurement, &self.released(), alpha)?;
         Ok(match self.about.range {
-            Some(range) => TO::within(intervals, range),
+            Some(range) => intervals.within(range),
             None => intervals,
         })
     }

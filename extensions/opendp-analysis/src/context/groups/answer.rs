@@ -100,8 +100,9 @@ impl GroupAnswer {
             let (chosen, scale) = chosen_of.next().ok_or_else(lost)?;
             for (place, alpha) in alphas.iter().enumerate() {
                 let words = quantile(*alpha, column);
-                for (key, chosen) in groups.iter().zip(chosen) {
-                    let value = *chosen.get(place).ok_or_else(lost)?;
+                for (group, key) in groups.iter().enumerate() {
+                    let value = chosen.get(group).and_then(|chosen| chosen.get(place));
+                    let value = *value.ok_or_else(lost)?;
                     rows.push(row(words.clone(), *key, (value, None), vec![*scale]));
                 }
             }
@@ -122,14 +123,9 @@ impl GroupAnswer {
         alpha: f64,
         ratio: &mut Option<Ratio>,
     ) -> Result<(Interval, Vec<f64>)> {
-        let estimate = |released: &Released| -> Result<(Estimate, f64)> {
-            let found = released.estimates.get(group).cloned();
-            Ok((found.ok_or_else(lost)?, released.scale))
-        };
-        let count = self.counts.as_ref().map(estimate).transpose()?;
-        let needed = || count.clone().ok_or_else(lost);
+        let count = || of_group(self.counts.as_ref(), group);
         if *what == What::Count {
-            let (count, scale) = needed()?;
+            let (count, scale) = count()?;
             return Ok(((count.value(), Some(count.interval(alpha)?)), vec![scale]));
         }
         let column = self
@@ -137,33 +133,33 @@ impl GroupAnswer {
             .iter()
             .find(|column| what.is_about(&column.name, column.moments.column_bounds))
             .ok_or_else(lost)?;
-        let (moments, (sum, scale)) = (&column.moments, estimate(&column.sums)?);
-        Ok(match what {
-            What::Sum(..) => {
-                let centred = count.filter(|_| moments.centre != 0.0);
-                let total = moments.sum(&sum, centred.as_ref().map(|(count, _)| count))?;
-                let mut scales = vec![scale];
-                scales.extend(centred.map(|(_, scale)| scale));
-                ((total.value(), Some(total.interval(alpha)?)), scales)
+        let moments = &column.moments;
+        let (sum, scale) = of_group(Some(&column.sums), group)?;
+        if matches!(what, What::Sum(..)) {
+            let (mut total, mut scales) = (sum.clone(), vec![scale]);
+            if moments.centre != 0.0 && self.counts.is_some() {
+                let (count, of_count) = count()?;
+                total = moments.sum(sum, count)?;
+                scales.push(of_count);
             }
-            What::Variance(..) => {
-                let (count, of_count) = needed()?;
-                let (squares, of_squares) = estimate(column.squares.as_ref().ok_or_else(lost)?)?;
-                let variance = moments.variance((&sum, &squares, &count), alpha)?;
-                (variance, vec![scale, of_squares, of_count])
-            }
-            _ => {
-                let (count, of_count) = needed()?;
-                if !self.at_once {
-                    return Ok((moments.mean(&sum, &count, alpha, None)?, vec![scale, of_count]));
-                }
-                if !ratio.as_ref().is_some_and(|ratio| ratio.fits(&sum, &count)) {
-                    *ratio = moments.ratio(&sum, &count, alpha);
-                }
-                (moments.mean(&sum, &count, alpha, ratio.as_ref())?, vec![scale, of_count])
-            }
-        })
+            return Ok(((total.value(), Some(total.interval(alpha)?)), scales));
+        }
+        let (count, of_count) = count()?;
+        if matches!(what, What::Variance(..)) {
+            let (squares, of_squares) = of_group(column.squares.as_ref(), group)?;
+            let variance = moments.variance((sum, squares, count), alpha)?;
+            return Ok((variance, vec![scale, of_squares, of_count]));
+        }
+        if self.at_once && !ratio.as_ref().is_some_and(|ratio| ratio.fits(sum, count)) {
+            *ratio = moments.ratio(sum, count, alpha);
+        }
+        Ok((moments.mean(sum, count, alpha, ratio.as_ref())?, vec![scale, of_count]))
     }
+}
+/// Return the released number of the group with index `group`, and the scale of its noise.
+fn of_group(released: Option<&Released>, group: usize) -> Result<(&Estimate, f64)> {
+    let released = released.ok_or_else(lost)?;
+    Ok((released.estimates.get(group).ok_or_else(lost)?, released.scale))
 }
 fn row(
     statistic: String,

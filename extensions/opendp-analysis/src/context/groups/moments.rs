@@ -150,8 +150,8 @@ impl Moments {
     }
     /// Return the sum of the clamped cells: the sum of the distances, plus the count times the
     /// centre.
-    pub(super) fn sum(&self, sum: &Estimate, count: Option<&Estimate>) -> Result<Estimate> {
-        count.map_or(Ok(sum.clone()), |count| sum.plus(&count.times(self.weight)?))
+    pub(super) fn sum(&self, sum: &Estimate, count: &Estimate) -> Result<Estimate> {
+        sum.plus(&count.times(self.weight)?)
     }
     /// Return the mean and its interval. `sum` is the sum of distances from the centre. If `ratio`
     /// is `None`, the scale of the noise of one number may depend on the other released number. The

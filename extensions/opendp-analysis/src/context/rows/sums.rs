@@ -126,10 +126,9 @@ fn widened<T: Atom + Into<W>, W: Atom + Number>(
     let bounds = bounds.map(|bounds| Bounds::new(bounds.lower().into(), bounds.upper().into()));
     let element = AtomDomain::new(bounds.transpose()?, None);
     let widen: Function<Vec<T>, Vec<W>> = Function::rows(|rows: &[T], wide: &mut Vec<W>| {
-        let first = wide.len();
-        wide.resize(first + rows.len(), W::zero());
-        for (wide, row) in wide[first..].iter_mut().zip(rows) {
-            *wide = row.clone().into();
+        wide.reserve(rows.len());
+        for row in rows {
+            wide.push(row.clone().into());
         }
         Ok(())
     });
