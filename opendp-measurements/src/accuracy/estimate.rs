@@ -64,7 +64,7 @@ impl Estimate {
     pub fn plus(&self, other: &Estimate) -> Result<Self> {
         let mut noises = self.noises.clone();
         for (name, weight, noise) in &other.noises {
-            match noises.binary_search_by_key(name, |(name, ..)| *name) {
+            match place(&noises, *name) {
                 Ok(place) => noises[place].1 = noises[place].1.plus(*weight)?,
                 Err(place) => noises.insert(place, (*name, *weight, *noise)),
             }
@@ -158,15 +158,14 @@ impl Estimate {
     }
     /// Return a bound on all errors of this number other than its noises.
     pub(super) fn slack(&self) -> Result<f64> {
-        self.noises.iter().try_fold(self.rounding, |total, (_, weight, noise)| {
-            total.inf_add(weight.magnitude_up()?.inf_mul(noise.slack())?)
-        })
+        let mut total = self.rounding;
+        for (_, weight, noise) in &self.noises {
+            total = total.inf_add(weight.magnitude_up()?.inf_mul(noise.slack())?)?;
+        }
+        Ok(total)
     }
     pub(super) fn shares_noise(&self, other: &Estimate) -> bool {
-        let names = |noises: &[(u64, Weight, Noise)], name: u64| {
-            noises.binary_search_by_key(&name, |(name, ..)| *name).is_ok()
-        };
-        self.noises.iter().any(|(name, ..)| names(&other.noises, *name))
+        self.noises.iter().any(|(name, ..)| place(&other.noises, *name).is_ok())
     }
 }
 
@@ -201,6 +200,10 @@ pub fn simultaneous(estimates: &[&Estimate], alpha: f64) -> Result<Vec<(f64, f64
         )));
     }
     estimates.iter().map(|estimate| estimate.interval(share)).try_collected()
+}
+/// Find the place of a noise in a sorted list, or the place where it can be inserted.
+fn place(noises: &[(u64, Weight, Noise)], name: u64) -> Result<usize, usize> {
+    noises.binary_search_by_key(&name, |(name, ..)| *name)
 }
 
 #[cfg(test)]

@@ -118,41 +118,56 @@ pub fn sum_of(terms: &[Term], alpha: f64) -> Result<f64> {
     bound.map_or(together, |bound| bound.min(together)).inf_add(slack)
 }
 
-/// Merge Gaussian noises on real numbers into one noise. Return `None` if there is no such noise,
-/// or if some noise is discrete or cut off.
+/// Merge Gaussian noises on real numbers into one noise. Merge nothing if some noise is discrete or
+/// cut off.
 ///
 /// The scale of the merged noise is rounded up. A larger scale has the same effect as additional
 /// independent Gaussian noise. All noises are symmetric and unimodal, so their sum is also
 /// symmetric and unimodal (Wintner). So the additional noise does not decrease `P[|S| > t]` for any
 /// `t` (Anderson).
-fn merged(noises: &[Term]) -> Option<Vec<Term>> {
-    let (real, other): (Vec<Term>, Vec<Term>) =
-        noises.iter().partition(|term| term.noise.kind == Kind::Gaussian && !term.noise.cut);
-    if real.is_empty() || other.iter().any(|term| term.noise.kind.is_discrete() || term.noise.cut) {
-        return None;
+fn merged(noises: &[Term]) -> Result<Vec<Term>> {
+    let (mut real, mut all) = (Vec::new(), Vec::new());
+    let mut largest = 0.0_f64;
+    for term in noises {
+        if term.noise.cut || term.noise.kind.is_discrete() {
+            return Ok(noises.to_vec());
+        }
+        if term.noise.kind == Kind::Gaussian {
+            let scale = term.noise.scale.inf_mul(term.weight.magnitude_up()?)?;
+            largest = largest.max(scale);
+            real.push((scale, term.count));
+        } else {
+            all.push(*term);
+        }
     }
-    let scales = real.iter().map(|term| term.noise.scale.inf_mul(term.weight.magnitude_up()?));
-    let scales = scales.try_collected().ok()?;
-    let largest = scales.iter().fold(0.0, |top: f64, scale| top.max(*scale));
-    let squares = scales.iter().zip(&real).try_fold(0.0, |total: f64, (scale, term)| {
+    let mut squares = 0.0_f64;
+    for (scale, count) in &real {
         let ratio = scale.inf_div(largest)?;
-        total.inf_add(f64::inf_cast(term.count)?.inf_mul(ratio.inf_mul(ratio)?)?)
-    });
-    let scale = squares.ok()?.inf_sqrt().ok()?.inf_mul(largest).ok()?;
-    let joined = Term::new(Noise::gaussian(Scale::new(scale).ok()?));
-    Some(other.into_iter().chain([joined]).collected())
+        squares = squares.inf_add(f64::inf_cast(*count)?.inf_mul(ratio.inf_mul(ratio)?)?)?;
+    }
+    if !real.is_empty() {
+        let scale = squares.inf_sqrt()?.inf_mul(largest)?;
+        all.push(Term::new(Noise::gaussian(Scale::new(scale)?)));
+    }
+    Ok(all)
 }
 
 /// Compute the union bound: the weighted sum of the quantiles of the `n` noises at `alpha / n`.
 fn together(noises: &[Term], alpha: f64) -> Result<f64> {
     let share = share(noises, alpha)?;
-    noises.iter().try_fold(0.0, |total: f64, term| {
+    let mut total = 0.0_f64;
+    for term in noises {
         let each = term.noise.quantile(share)?.inf_mul(term.weight.magnitude_up()?)?;
-        total.inf_add(f64::inf_cast(term.count)?.inf_mul(each)?)
-    })
+        total = total.inf_add(f64::inf_cast(term.count)?.inf_mul(each)?)?;
+    }
+    Ok(total)
 }
 fn count(noises: &[Term]) -> Result<f64> {
-    noises.iter().try_fold(0.0, |total: f64, term| total.inf_add(f64::inf_cast(term.count)?))
+    let mut total = 0.0_f64;
+    for term in noises {
+        total = total.inf_add(f64::inf_cast(term.count)?)?;
+    }
+    Ok(total)
 }
 fn share(noises: &[Term], alpha: f64) -> Result<f64> {
     let share = alpha.neg_inf_div(count(noises)?.max(1.0))?;
@@ -197,9 +212,10 @@ pub fn largest_of(terms: &[Term], alpha: f64) -> Result<f64> {
         Ok(wanted <= total)
     };
     let share = share(&noises, alpha)?;
-    let mut good = noises.iter().try_fold(0.0, |top: f64, term| {
-        Ok::<_, Error>(top.max(term.noise.quantile(share)?.inf_mul(term.weight.magnitude_up()?)?))
-    })?;
+    let mut good = 0.0_f64;
+    for term in &noises {
+        good = good.max(term.noise.quantile(share)?.inf_mul(term.weight.magnitude_up()?)?);
+    }
     if fits(0.0)? {
         return Ok(0.0);
     }
