@@ -150,10 +150,11 @@ where
     M: DatasetMetric + MetricOn<Rows<T>>,
     MO: Selects,
 {
+    let candidates = order::sorted(&candidates);
     let (count, nan) = (candidates.len(), input.domain().element().nan());
     let (choose, map) = choices(alphas, count, scale, &output_measure, input.metric())?;
-    let function = releasing(candidates, nan, choose)?;
-    Ok(Measurement::new(input, output_measure.0, function, map))
+    check(any_null(&candidates), nan, 0 < count && increase(&candidates))?;
+    Ok(Measurement::new(input, output_measure.0, releasing(candidates, &choose), map))
 }
 
 register! {
@@ -166,17 +167,10 @@ register! {
 /// A function that chooses one candidate for each quantile. The input is the number of rows in each
 /// [cell](counts_in_cells) of the candidates. The output is the indices of the chosen candidates.
 type Choosing = Function<Vec<u64>, Vec<usize>>;
-/// Return the function that releases the chosen candidates. `nan` states whether records may be
-/// NaN.
-fn releasing<T: Atom + Number>(
-    candidates: Vec<T>,
-    nan: bool,
-    choose: Choosing,
-) -> Result<Function<Vec<T>, Vec<T>>> {
-    let candidates = order::sorted(&candidates);
-    check(any_null(&candidates), nan, !candidates.is_empty() && increase(&candidates))?;
+/// Return the function that releases the chosen candidates. The candidates are sorted.
+fn releasing<T: Atom + Number>(candidates: Vec<T>, choose: &Choosing) -> Function<Vec<T>, Vec<T>> {
     let counts = counts_in_cells(candidates.clone());
-    Ok(counts.then(&choose).then(&Function::rows_at(candidates)))
+    counts.then(choose).then(&Function::rows_at(candidates))
 }
 /// Return the function that chooses the candidates, and its map.
 fn choices<M: DatasetMetric, MO: Selects>(

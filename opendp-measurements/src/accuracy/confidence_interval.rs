@@ -144,11 +144,13 @@ fn around((low, high): (f64, f64), bound: Option<f64>) -> Result<(f64, f64)> {
     let lower = low.neg_inf_sub(bound).unwrap_or(f64::NEG_INFINITY);
     Ok((lower, high.inf_add(bound).unwrap_or(f64::INFINITY)))
 }
+/// Widen a single interval by its bound.
+fn around_one(interval: (f64, f64), bounds: &[Option<f64>]) -> Result<(f64, f64)> {
+    check_bounds(bounds, 1)?;
+    around(interval, bounds.first().copied().flatten())
+}
 /// Widen each interval by its bound, or by the one bound for all intervals.
-fn around_each(
-    mut intervals: Vec<(f64, f64)>,
-    bounds: &[Option<f64>],
-) -> Result<Vec<(f64, f64)>> {
+fn around_each(mut intervals: Vec<(f64, f64)>, bounds: &[Option<f64>]) -> Result<Vec<(f64, f64)>> {
     check_bounds(bounds, intervals.len())?;
     for (place, interval) in intervals.iter_mut().enumerate() {
         let bound = bounds.get(place).or(bounds.first()).copied().flatten();
@@ -157,17 +159,26 @@ fn around_each(
     Ok(intervals)
 }
 
+/// A number that a mechanism can release.
+trait Ends {
+    /// Return the interval of floats that this number stands for.
+    fn ends(&self) -> Result<(f64, f64)>;
+}
 macro_rules! released {
     ($($t:ty)* => |$number:ident| $ends:expr) => {$(
+        impl Ends for $t {
+            fn ends(&self) -> Result<(f64, f64)> {
+                let $number = *self;
+                Ok($ends)
+            }
+        }
         impl Released for $t {
             type Intervals = (f64, f64);
             fn count(&self) -> usize {
                 1
             }
             fn intervals(&self, bounds: &[Option<f64>]) -> Result<(f64, f64)> {
-                check_bounds(bounds, 1)?;
-                let $number = *self;
-                around($ends, bounds.first().copied().flatten())
+                around_one(self.ends()?, bounds)
             }
         }
         impl Released for Vec<$t> {
@@ -176,12 +187,11 @@ macro_rules! released {
                 self.len()
             }
             fn intervals(&self, bounds: &[Option<f64>]) -> Result<Vec<(f64, f64)>> {
-                let mut ends = Vec::with_capacity(self.len());
-                for $number in self {
-                    let $number = *$number;
-                    ends.push($ends);
+                let mut intervals = Vec::with_capacity(self.len());
+                for number in self {
+                    intervals.push(number.ends()?);
                 }
-                around_each(ends, bounds)
+                around_each(intervals, bounds)
             }
         }
     )*};
