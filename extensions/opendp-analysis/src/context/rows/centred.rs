@@ -125,9 +125,10 @@ fn around(chain: &Chain<f64>, moments: Moments, name: &str) -> Steps<f64> {
 /// The centre is finite, and rows are not NaN. So differences are not NaN.
 fn distances(rows: ColumnSpace<f64>, centre: f64) -> Result<Step<f64>> {
     let subtract = Function::rows(move |rows: &[f64], near: &mut Vec<f64>| {
-        near.reserve(rows.len());
-        for row in rows {
-            near.push(row - centre);
+        let first = near.len();
+        near.extend_from_slice(rows);
+        for row in &mut near[first..] {
+            *row -= centre;
         }
         Ok(())
     });

@@ -119,6 +119,7 @@ impl Averaged for f32 {
 /// # Proof
 /// The function acts on each row alone, so distances do not grow. Each row and each bound keeps its
 /// value, so the converted rows are between the converted bounds.
+#[allow(clippy::needless_range_loop, reason = "iterators are compiled again for each type")]
 fn widened<T: Atom + Into<W>, W: Atom + Number>(
     rows: ColumnSpace<T>,
 ) -> Result<OfRows<T, Column<W>, SymmetricDistance>> {
@@ -126,9 +127,11 @@ fn widened<T: Atom + Into<W>, W: Atom + Number>(
     let bounds = bounds.map(|bounds| Bounds::new(bounds.lower().into(), bounds.upper().into()));
     let element = AtomDomain::new(bounds.transpose()?, None);
     let widen: Function<Vec<T>, Vec<W>> = Function::rows(|rows: &[T], wide: &mut Vec<W>| {
-        wide.reserve(rows.len());
-        for row in rows {
-            wide.push(row.clone().into());
+        let first = wide.len();
+        wide.resize(first + rows.len(), W::zero());
+        let wide = &mut wide[first..];
+        for place in 0..rows.len() {
+            wide[place] = rows[place].clone().into();
         }
         Ok(())
     });
