@@ -14,6 +14,7 @@ use crate::ir::{Bounding, Branch, Plan, Row};
 use crate::metadata::{PrivacyUnit, Table};
 
 mod aggregates;
+mod bounds;
 mod candidates;
 mod keys;
 mod post;

@@ -1,13 +1,14 @@
 //! Code that the commands `opendp-sql` and `opendp-cluster` share: the arguments of a question, and
 //! functions that print.
 
+use std::fs::{self, OpenOptions};
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use opendp_analysis::context::visible;
 use opendp_core::{Error, Result};
 
-use crate::{Answer, Budget, NoiseKind, Question, Session};
+use crate::{Answer, Budget, Metadata, NoiseKind, Question, Session};
 
 /// A question, as the arguments of a command line state it.
 #[derive(Clone, Debug, clap::Args)]
@@ -120,4 +121,66 @@ pub fn printed(text: &str) -> Result<(), String> {
 /// `FailedFunction` when the text cannot be printed.
 pub fn print(text: &str) -> Result<()> {
     printed(text).map_err(Error::FailedFunction)
+}
+/// Check that files can be written, before a budget is charged. `config` is the metadata file. Each
+/// file comes with the name of its argument.
+///
+/// # Errors
+/// `Argument` when two arguments name one file, when a file is the metadata file, the ledger or a
+/// file of a table, or when a file cannot be opened. The errors of [`Metadata::open`].
+pub fn check_files(config: &Path, files: &[(&str, &Path)]) -> Result<()> {
+    let metadata = Metadata::open(config)?;
+    let ledger = metadata.budget.ledger.iter().map(Path::new);
+    let tables = metadata.tables.values().filter_map(|table| table.path.as_deref());
+    for (k, (argument, file)) in files.iter().enumerate() {
+        let existed = file.exists();
+        if existed && !file.is_file() && !file.is_dir() {
+            // If a pipe is opened and closed, the program that reads it ends.
+            continue;
+        }
+        let place = whole(file);
+        let is_same = |other: &Path| whole(other) == place;
+        let refused = |reason: String| {
+            let reason = format!("{reason}: name another file. Nothing is charged");
+            Err(Error::argument(*argument, reason))
+        };
+        let shown = visible(&file.to_string_lossy());
+        if let Some((other, _)) = files.iter().take(k).find(|(_, other)| is_same(other)) {
+            return refused(format!("`--{other}` and `--{argument}` both name `{shown}`"));
+        }
+        if std::iter::once(config).chain(ledger.clone()).any(is_same) {
+            return refused(format!("`{shown}` is the metadata file or the ledger"));
+        }
+        if tables.clone().any(|table| is_read(&place, table)) {
+            return refused(format!("`{shown}` is a file of a table, or is in its folder"));
+        }
+        match OpenOptions::new().append(true).create(true).open(file) {
+            Ok(_) if existed => {}
+            Ok(_) => fs::remove_file(file).unwrap_or_default(),
+            Err(error) => return refused(format!("`{shown}` cannot be written: {error}")),
+        }
+    }
+    Ok(())
+}
+/// Return the absolute path of a file without links. If the file does not exist, only its folder is
+/// resolved.
+fn whole(file: &Path) -> PathBuf {
+    let in_folder = || {
+        let absolute = std::path::absolute(file).ok()?;
+        Some(absolute.parent()?.canonicalize().ok()?.join(absolute.file_name()?))
+    };
+    file.canonicalize().ok().or_else(in_folder).unwrap_or_else(|| file.to_owned())
+}
+/// Return whether a file at `place` is or would be a file of a table. `table` is the path of a file
+/// or of a folder, or a pattern. The files of a pattern are in a folder that exists, and have the
+/// ending of the pattern.
+fn is_read(place: &Path, table: &str) -> bool {
+    let table = Path::new(table.strip_prefix("file://").unwrap_or(table));
+    if table.exists() {
+        return place.starts_with(whole(table));
+    }
+    let table = std::path::absolute(table).unwrap_or_else(|_| table.to_owned());
+    let folder = table.ancestors().skip(1).find(|folder| folder.exists());
+    folder.is_some_and(|folder| place.starts_with(whole(folder)))
+        && place.extension() == table.extension()
 }

@@ -272,12 +272,23 @@ fn count_of_rows(rows: u64) -> Result<u32> {
     u32::try_from(rows).map_err(|_| too_many_rows())
 }
 impl Choice {
-    /// Score each candidate by the counts of the buckets, as `make_quantile_rank_scores` does.
+    /// Score each candidate by the counts of the buckets, as `make_quantile_rank_scores` does. A
+    /// value beyond the candidates counts as the nearest candidate. Otherwise, if all values were
+    /// beyond the candidates, all candidates would have the same score. A row still counts at one
+    /// place, so the scores change no more than those of `make_quantile_rank_scores`.
     pub(crate) fn scores(&self, counts: &[u64], candidates: usize) -> Vec<u64> {
         let (a, b) = (u128::from(self.alpha.0), u128::from(self.alpha.1));
         let all: u128 = counts.iter().map(|count| u128::from(*count)).sum();
         let mut below = 0_u128;
-        let count = |place: usize| u128::from(counts.get(place).copied().unwrap_or(0));
+        let stored = |place: usize| u128::from(counts.get(place).copied().unwrap_or(0));
+        let beyond = 2 * candidates;
+        let count = |place: usize| match place {
+            0 => 0,
+            1 if beyond == 2 => stored(0) + stored(1) + stored(2),
+            1 => stored(0) + stored(1),
+            place if place + 1 == beyond => stored(place) + stored(beyond),
+            place => stored(place),
+        };
         let mut scores = Vec::with_capacity(candidates);
         for k in 0..candidates {
             below += count(2 * k);

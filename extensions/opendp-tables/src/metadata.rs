@@ -201,10 +201,11 @@ pub(crate) fn check_bounds(low: f64, high: f64, kind: Type) -> Result<()> {
     if fits && whole && LEAST_FLOAT <= low.abs().max(high.abs()) {
         return Ok(());
     }
-    let reason = match kind {
+    let expected = match kind {
         Type::Integer => "expected two whole numbers, -2^53 to 2^53, the lower first, not both 0",
         _ => "expected two numbers, -1e100 to 1e100, the lower first, one at least 1e-70 from 0",
     };
+    let reason = format!("{expected}; found {} and {}", shown(low), shown(high));
     Err(Error::argument("bounds", reason))
 }
 

@@ -60,7 +60,10 @@ impl Answer {
         if let Some(warning) = self.document["warning"].as_str() {
             page = page.with(Section::new("Warning").with(Block::Text(warning.to_owned())));
         }
-        page.with(Section::new("Answer").with(Block::Table(table(&self.table))))
+        let answer = Section::new("Answer").with(Block::Table(table(&self.table)));
+        // The first note is a fact at the top of the page.
+        let notes = self.document["notes"].as_array().into_iter().flatten().skip(1);
+        page.with(notes.map(|note| Block::Text(text(note))).fold(answer, Section::with))
             .with(budget)
             .with(Section::new("Noise").with(Block::Table(noise(&self.document["releases"]))))
             .with(provenance)

@@ -249,6 +249,7 @@ impl<'a> Question<'a> {
     fn document(&self, mechanisms: &Mechanisms, noisy: &Noisy) -> Result<Json> {
         let explained = explanation::explain(self, mechanisms)?;
         let mut notes = vec![format!("uses {}", explained.contribution)];
+        notes.extend(explanation::other_notes(self, mechanisms));
         notes.extend(explanation::scale_notes(self, &self.names()?));
         Ok(json!({
             "format": "opendp-tables release",

@@ -31,7 +31,10 @@ mod calls;
 mod clauses;
 mod deep;
 mod expansion;
+mod planning;
 mod typing;
+
+use planning::unreadable;
 
 /// Tables with public metadata, a budget, and an engine that reads the tables.
 pub struct Session {
@@ -170,7 +173,10 @@ impl Session {
     /// the metadata do not describe.
     pub fn ask(&self, frame: DataFrame) -> Result<Question<'_>> {
         let plan = frame.into_unoptimized_plan();
-        let plan = self.waiter.wait(async { without_depth(plan) }).map_err(unreadable)?;
+        let plan = self
+            .waiter
+            .wait(async { without_depth(plan) })
+            .map_err(|error| unreadable(&error, &self.metadata.tables))?;
         let text = plan.display_indent().to_string();
         Question::new(self, &text, check(plan, &self.metadata.tables)?)
     }
@@ -258,7 +264,7 @@ impl Session {
                 (plan, _) => without_depth(plan?).map(Ok),
             }
         });
-        planned.map_err(unreadable)?
+        planned.map_err(|error| unreadable(&error, &self.metadata.tables))?
     }
     /// Run a plan that computes only with released values.
     pub(crate) fn computed(&self, plan: LogicalPlan) -> Result<Vec<RecordBatch>, DataFusionError> {
@@ -281,6 +287,7 @@ impl Session {
 /// Return the sources that the paths of the tables name.
 fn sources(metadata: &Metadata) -> Result<Vec<(String, Source)>> {
     let mut sources = Vec::new();
+    check_public(metadata)?;
     for (name, table) in &metadata.tables {
         let file = table
             .path
@@ -311,6 +318,27 @@ fn sources(metadata: &Metadata) -> Result<Vec<(String, Source)>> {
     }
     Ok(sources)
 }
+/// Check that no public table reads the file or folder of a private table.
+fn check_public(metadata: &Metadata) -> Result<()> {
+    let place = |table: &crate::metadata::Table| {
+        let path = table.path.as_deref()?;
+        Path::new(path.strip_prefix("file://").unwrap_or(path)).canonicalize().ok()
+    };
+    let places = |public: bool| {
+        let tables = metadata.tables.iter().filter(move |(_, table)| table.public == public);
+        tables.filter_map(move |(name, table)| Some((name, place(table)?)))
+    };
+    for (public, place) in places(true) {
+        if let Some((private, _)) = places(false).find(|(_, other)| *other == place) {
+            let reason = format!(
+                "table `{public}` is public, but its file is that of the private table \
+                 `{private}`: leave `public` out, or name another file"
+            );
+            return Err(Error::argument("public", reason));
+        }
+    }
+    Ok(())
+}
 /// The longest time to plan the steps after a release. Usual steps take some milliseconds.
 const PLANNING: Duration = Duration::from_secs(60);
 fn selected(statement: &Statement) -> Result<&Query> {
@@ -330,22 +358,6 @@ fn selected(statement: &Statement) -> Result<&Query> {
 /// Return a plan unchanged, or an error if it is nested too deeply.
 fn without_depth(plan: LogicalPlan) -> Result<LogicalPlan, DataFusionError> {
     if deep::is_deep(&plan)? { Err(DataFusionError::Plan(deep::DEEP.into())) } else { Ok(plan) }
-}
-/// Return the error for a query that cannot be planned.
-fn unreadable(error: DataFusionError) -> Error {
-    let text =
-        if parse::too_deep(&error) { deep::DEEP.to_owned() } else { error.strip_backtrace() };
-    let first = text.lines().next().unwrap_or("it cannot be read");
-    let reason = match first.split_once(", errors: ") {
-        // In this case, a function has arguments of wrong types. After `, errors: `, the planner
-        // lists one error for each signature of this function. Leave out this list.
-        Some((failed, _)) => {
-            let failed = failed.replace("Internal error: ", "");
-            format!("{failed}: check the types of the arguments")
-        }
-        None => first.to_owned(),
-    };
-    Error::argument("query", reason)
 }
 /// Make a context that has all tables with their columns, but without rows.
 fn planner(tables: &Tables) -> Result<SessionContext> {

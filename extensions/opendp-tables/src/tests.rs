@@ -1,6 +1,7 @@
 //! Tests of the whole crate. They are in one program, because every program links the engine, and
 //! linking takes a long time.
 
+mod bounds;
 mod clauses;
 mod composition;
 mod coverage;

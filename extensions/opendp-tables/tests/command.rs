@@ -232,6 +232,8 @@ fn an_answer_that_cannot_be_printed_is_an_error() {
     assert!(query.contains("the answer cannot be printed"), "{query}");
     assert!(query.contains("The budget is charged. With a ledger and `--id`"), "{query}");
 }
+/// On Linux, no text can be written to `/dev/full`.
+#[cfg(target_os = "linux")]
 #[test]
 fn an_answer_is_printed_although_a_file_cannot_be_written() {
     let folder = study();
@@ -240,8 +242,7 @@ fn an_answer_is_printed_although_a_file_cannot_be_written() {
         let all = ["--config", "study.toml", sql, "--epsilon", "0.25", "--id", "first"];
         run(folder.path(), &[&all, more].concat())
     };
-    let missing = ["--document", "missing/x.json", "--html", "missing/x.html"];
-    let answer = ask(&missing);
+    let answer = ask(&["--document", "/dev/full", "--html", "/dev/full"]);
     assert_eq!(answer.status.code(), Some(1));
     let error = String::from_utf8_lossy(&answer.stderr).into_owned();
     assert!(error.contains("release document") && error.contains("page"), "{error}");
@@ -251,6 +252,82 @@ fn an_answer_is_printed_although_a_file_cannot_be_written() {
     assert!(written.status.success() && text(&written).contains("| n "), "{written:?}");
     assert_eq!(text(&written), text(&answer));
     assert!(folder.path().join("x.json").exists() && folder.path().join("x.html").exists());
+}
+/// A file cannot be both private and public.
+#[test]
+fn a_public_table_with_the_file_of_a_private_table_is_refused() {
+    let folder = study();
+    let public = |path: &str| {
+        let columns = "[tables.codes.columns]\nage = { type = \"integer\" }\n";
+        let table = format!("[tables.codes]\npath = \"{path}\"\npublic = true\nkey = \"age\"\n");
+        std::fs::write(folder.path().join("study.toml"), format!("{METADATA}{table}{columns}"))
+            .unwrap();
+        run(
+            folder.path(),
+            &[
+                "explain",
+                "--config",
+                "study.toml",
+                "SELECT COUNT(*) FROM people",
+                "--epsilon",
+                "0.5",
+            ],
+        )
+    };
+    std::fs::copy(folder.path().join("people.csv"), folder.path().join("codes.csv")).unwrap();
+    let error = public("./people.csv");
+    let text = String::from_utf8_lossy(&error.stderr).into_owned();
+    assert_eq!(error.status.code(), Some(1), "{text}");
+    assert!(
+        text.contains("`codes` is public, but its file is that of the private table"),
+        "{text}"
+    );
+    // The control: another file.
+    assert!(public("codes.csv").status.success());
+}
+/// A page over the ledger would erase the losses of all earlier releases.
+#[test]
+fn a_file_that_cannot_be_written_or_is_in_use_is_refused_before_the_charge() {
+    let folder = study();
+    std::fs::create_dir(folder.path().join("part")).unwrap();
+    std::fs::write(folder.path().join("part/a.csv"), "age\n1\n").unwrap();
+    let add = |name: &str, path: &str| {
+        let columns = format!("[tables.{name}.columns]\nage = {{ type = \"integer\" }}\n");
+        let fields = "format = \"csv\"\npublic = true\nkey = \"age\"\n";
+        format!("[tables.{name}]\npath = \"{path}\"\n{fields}{columns}")
+    };
+    let more = add("whole", "part") + &add("pattern", "p*.csv");
+    std::fs::write(folder.path().join("study.toml"), format!("{METADATA}{more}")).unwrap();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("study.ledger", folder.path().join("link")).unwrap();
+    let contents = || {
+        ["study.toml", "study.ledger", "people.csv", "part/a.csv"]
+            .map(|name| std::fs::read(folder.path().join(name)).unwrap())
+    };
+    let ask = |files: &[&str]| {
+        let sql = "SELECT COUNT(*) FROM people";
+        let all = ["--config", "study.toml", sql, "--epsilon", "0.5", "--id", "first"];
+        run(folder.path(), &[&all, files].concat())
+    };
+    let before = contents();
+    let linked = if cfg!(unix) { "link" } else { "study.ledger" };
+    let used = ["study.toml", "./study.ledger", "part/../people.csv", "part/a.csv", "part/new"];
+    for file in used.into_iter().chain([linked, "pages.csv", "missing/x", "part"]) {
+        for argument in ["--html", "--document"] {
+            let output = ask(&[argument, file]);
+            let error = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert_eq!(output.status.code(), Some(1), "{file} {output:?}");
+            assert!(error.contains(&format!("argument `{}`", &argument[2..])), "{file} {error}");
+            assert!(error.contains(file) && error.contains("Nothing is charged"), "{file} {error}");
+        }
+    }
+    let error = ask(&["--html", "x", "--document", "./x"]);
+    assert!(String::from_utf8_lossy(&error.stderr).contains("both name"), "{error:?}");
+    assert!(contents() == before && !folder.path().join("x").exists());
+    // The controls: other files are written, also if they exist already.
+    for _ in 0..2 {
+        assert!(ask(&["--html", "x.html", "--document", "pages.json"]).status.success());
+    }
 }
 #[test]
 fn first_questions_in_parallel_share_a_budget() {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 use indicatif::ProgressBar;
 use opendp_core::{Error, Result};
-use opendp_tables::command::{Ask, print, printed, remark, warn};
+use opendp_tables::command::{Ask, check_files, print, printed, remark, warn};
 use opendp_tables::{Dialect, Metadata, Session};
 
 /// Run private queries on tables, in SQL.
@@ -60,6 +60,13 @@ struct Files {
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 }
+impl Files {
+    /// Return the files with the names of their arguments.
+    fn named(&self) -> Vec<(&str, &Path)> {
+        let all = [("document", &self.document), ("html", &self.html)];
+        all.into_iter().filter_map(|(name, file)| Some((name, file.as_deref()?))).collect()
+    }
+}
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match (cli.command, cli.ask) {
@@ -85,6 +92,7 @@ fn main() -> ExitCode {
 fn query(ask: &Ask, files: &Files) -> Result<()> {
     let session = Session::open(&ask.config)?;
     let question = ask.question(&session)?;
+    check_files(&ask.config, &files.named())?;
     let answer = watched(&session, |warn| question.release_with(warn))?;
     let document = format!("{:#}", answer.document);
     let text = if ask.json { document.clone() } else { answer.to_string() };

@@ -8,6 +8,7 @@ use datafusion::logical_expr::{Aggregate, Expr};
 use opendp_core::arith::shown;
 use opendp_core::{Error, Result};
 
+use super::bounds::bounds_of;
 use super::candidates::candidates_of;
 use super::rows::{described, public_number};
 use super::source::Relation;
@@ -104,7 +105,7 @@ fn output(expr: &Expr, source: &Relation, picked: &mut Picked<'_>) -> Result<Out
         return Err(refused(
             "ORDER BY in an aggregate",
             "ordering rows compares the rows of different individuals",
-            "leave it out",
+            "leave it out, or write quantile(x, 0.5) for a percentile",
         ));
     }
     let filter = params.filter.as_deref();
@@ -134,12 +135,15 @@ fn output(expr: &Expr, source: &Relation, picked: &mut Picked<'_>) -> Result<Out
             let (sample, root) = (!name.contains("pop"), name.starts_with("stddev"));
             Ok(Output::Spread { squares, sum, count, lattice, sample, root })
         }
-        ("min", [arg]) => quantile(arg, EXTREME, source, picked, only),
-        ("max", [arg]) => quantile(arg, 1.0 - EXTREME, source, picked, only),
-        ("median", [arg]) => quantile(arg, 0.5, source, picked, only),
-        ("quantile", [arg, alpha]) => match public_number(alpha) {
-            Some(alpha) if is_level(alpha) => quantile(arg, alpha, source, picked, only),
-            _ => Err(Error::argument("quantile", LEVELS)),
+        ("min", [arg]) => quantile(&name, arg, EXTREME, source, picked, only),
+        ("max", [arg]) => quantile(&name, arg, 1.0 - EXTREME, source, picked, only),
+        ("median", [arg]) => quantile(&name, arg, 0.5, source, picked, only),
+        ("quantile", [arg, second]) => match public_number(second) {
+            Some(alpha) if is_level(alpha) => quantile(&name, arg, alpha, source, picked, only),
+            found => {
+                let found = found.map_or_else(|| second.to_string(), |x| shown(x).to_string());
+                Err(Error::argument("quantile", format!("{LEVELS}; found {found}")))
+            }
         },
         _ => Err(refused(
             &format!("{name}()"),
@@ -220,10 +224,19 @@ fn distinct(
     if ids && matches!(picked.bounding, Bounding::Enforced { .. }) {
         return Ok(Output::Sum { sum: sum_of(picked, Addend::Id, only), step: 1.0 });
     }
+    let instead = match picked.bounding {
+        Bounding::Enforced { .. } => {
+            "count individuals by COUNT(DISTINCT id), with the id of the privacy unit"
+        }
+        Bounding::Trusted { .. } => {
+            "group by this column, and count the released groups; individuals can be counted by \
+             COUNT(DISTINCT id) if the privacy unit is an id"
+        }
+    };
     Err(refused(
         &what,
         "values may be shared, and it is not known how much one individual can change the result",
-        "count individuals by COUNT(DISTINCT id), with the id of the privacy unit",
+        instead,
     ))
 }
 /// Return whether a column has a value in every row of every branch.
@@ -284,16 +297,11 @@ fn bounded(
         return Err(Error::argument("bounds", reason));
     }
     if lattice.low == lattice.high {
-        return Err(Error::argument("bounds", "expected two different numbers"));
+        let reason =
+            format!("the bounds of {name}({arg}) are both {}: state two numbers", shown(low));
+        return Err(Error::argument("bounds", reason));
     }
     Ok((picked.column(rows), lattice))
-}
-pub(super) fn bounds_of(branch: usize, row: &Row, picked: &Picked<'_>) -> Option<[f64; 2]> {
-    match row {
-        Row::Clamp(_, low, high) => Some([*low, *high]),
-        Row::Float(inner) => bounds_of(branch, inner, picked),
-        column => picked.described(branch, column)?.bounds,
-    }
 }
 /// Remove the clamps from the expressions of the branches, because the lattice clamps to the same
 /// bounds. If the bounds are whole numbers, and each expression is an integer or a float that was
@@ -314,6 +322,7 @@ fn are_integers(rows: &[Row]) -> bool {
     rows.iter().all(|row| row.kind() == Some(Type::Integer))
 }
 fn quantile(
+    name: &str,
     arg: &Expr,
     alpha: f64,
     source: &Relation,
@@ -323,7 +332,7 @@ fn quantile(
     let rows = source.rows(arg)?;
     if let Some(row) = rows.iter().find(|row| !row.kind().is_some_and(Type::is_number)) {
         let reason = format!("expected numbers, found {}", described(row));
-        return Err(Error::argument("quantile", reason));
+        return Err(Error::argument(name, reason));
     }
     let candidates = rows.first().and_then(|row| candidates_of(row, picked));
     let candidates = candidates.ok_or_else(|| {

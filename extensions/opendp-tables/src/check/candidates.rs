@@ -4,7 +4,7 @@ use opendp_core::Result;
 use opendp_core::arith::Exact;
 
 use super::Picked;
-use super::aggregates::bounds_of;
+use super::bounds::bounds_of;
 use crate::Type;
 use crate::ir::Row;
 

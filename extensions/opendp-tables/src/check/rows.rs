@@ -257,6 +257,11 @@ fn refused_expression(expr: &Expr) -> Error {
             "it may read other private rows",
             "write a list of literals, or join with a public table",
         ),
+        Expr::Like(_) | Expr::SimilarTo(_) => refused(
+            "LIKE",
+            "engines compare text with patterns differently",
+            "compare text by = or IN, or store the answer of each row as a column of booleans",
+        ),
         other => refused(
             other.variant_name(),
             "it is not one of the supported expressions, which use the values of one row",
@@ -270,6 +275,11 @@ fn convert(row: Row, to: &DataType) -> Result<Row> {
         (Some(Type::Integer), DataType::Int64)
         | (Some(Type::Boolean), DataType::Boolean)
         | (Some(Type::Text), DataType::Utf8 | DataType::Utf8View | DataType::LargeUtf8) => Ok(row),
+        (_, DataType::Date32 | DataType::Date64 | DataType::Timestamp(..)) => Err(refused(
+            &format!("CAST AS {to}"),
+            "there is no type of dates and times",
+            "store for example the year or the month as a column of integers",
+        )),
         _ => Err(refused(
             &format!("CAST AS {to}"),
             "its result differs between engines, or it fails on some rows",
@@ -306,7 +316,8 @@ fn compare(sign: Comparison, x: Row, y: Row) -> Result<Row> {
         return Err(refused(
             sign.sign(),
             "engines order text differently",
-            "compare text by = or IN",
+            "compare text by = or IN; of a date, store for example the year or the month as a \
+             column of integers",
         ));
     }
     Ok(Row::Compare(sign, x.into(), y.into()))

@@ -55,7 +55,8 @@ pub(super) fn select(
         return Err(Error::argument(
             "GROUP BY",
             "keys that are not public need a budget with an epsilon and a delta.\n\
-             State the `keys` of the column in the metadata, or a `delta` in the budget.",
+             State the `keys` of the column in the metadata, or a delta of the query, as in \
+             `--delta 1e-7`. The budget needs a delta, too.",
         ));
     };
     let limit = Loss::exact(Notion::Approximate, vec![epsilon.clone(), delta])?;

@@ -202,6 +202,34 @@ pub(super) fn scale_notes(question: &Question<'_>, names: &[String]) -> Vec<Stri
     };
     names.iter().zip(&question.checked.outputs).filter_map(note).collect()
 }
+/// Return notes about the parts of an answer that can mislead: keys that are left out, quantiles
+/// without an interval, and the quantiles that stand for extremes.
+pub(super) fn other_notes(question: &Question<'_>, mechanisms: &Mechanisms) -> Vec<String> {
+    let selection = mechanisms.selection.iter().map(|selection| {
+        format!(
+            "keys with a noisy count below {:.2} are left out, so even an answer without rows does \
+             not say that there are no keys",
+            selection.threshold
+        )
+    });
+    let choices = mechanisms.choices.iter().map(|choice| {
+        let name = choice_name(question, choice);
+        let level = choice.alpha.0 as f64 / choice.alpha.1 as f64;
+        let lower = name.to_lowercase();
+        let extreme = if ["min(", "max("].iter().any(|call| lower.starts_with(call)) {
+            ", and not the true extreme, which is the value of one individual"
+        } else {
+            ""
+        };
+        let error = choice.noise.accuracy(ALPHA).map(|error| error / choice.alpha.1 as f64);
+        let error = error.map_or("unknown".to_owned(), |error| format!("at most {error:.1}"));
+        format!(
+            "{name} is the quantile {level}{extreme}; it is a candidate, and its error in ranks is \
+             {error} (95 %), so of few rows it can be any candidate"
+        )
+    });
+    selection.chain(choices).collect()
+}
 /// The unit of the errors of quantiles.
 const RANKS: &str = "ranks";
 impl std::fmt::Display for Explanation {

@@ -105,6 +105,15 @@ fn quantiles_name_their_columns_and_their_unit() {
     let released = numbers(&answer.values)[0][2];
     assert!((released - median.scale * median.step).abs() < 1e-9, "the scales are equal");
     assert!(answer.to_html().contains(" ranks</td>"));
+    let text = answer.to_string();
+    let notes = [
+        "note: median(people.income) is the quantile 0.5; it is a candidate, and its error",
+        "note: max(people.age) is the quantile 0.995, and not the true extreme, which",
+    ];
+    assert!(notes.iter().all(|note| text.contains(note)), "{text}");
+    assert!(answer.to_html().contains("quantile 0.995, and not the true extreme"));
+    let plain = ask(&session, "SELECT COUNT(*) FROM people").to_string();
+    assert_eq!(plain.matches("\nnote: ").count(), 1, "{plain}");
 }
 /// Each of the three releases costs a third of the budget, which is stored as a fraction. People
 /// see this loss as a decimal number that is rounded up.

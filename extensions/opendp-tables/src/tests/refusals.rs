@@ -40,7 +40,7 @@ fn errors_about_types_name_the_column() {
     for call in ["AVG(sex)", "SUM(people.sex)", "MEDIAN(sex)", "VAR(sex)", "quantile(sex, 0.5)"] {
         refused(&format!("SELECT {call} FROM people"), found);
     }
-    refused("SELECT MIN(sex) FROM people", found);
+    refused("SELECT MIN(sex) FROM people", &format!("argument `min`: {found}"));
     refused("SELECT AVG(\"employed\") FROM people", "the column `employed` of type boolean");
     let types = "check the types of the arguments";
     refused("SELECT AVG(age > 3) FROM people", types);
@@ -62,6 +62,28 @@ fn a_key_is_not_repeated() {
     refused("SELECT sex AS g, COUNT(*), SUM(age) FROM people GROUP BY g, sex", "each key once");
     refused("SELECT sex, COUNT(*), SUM(age) FROM people GROUP BY sex, 1", "each key once");
     refused("SELECT COUNT(*), SUM(age) FROM people GROUP BY 'x', 'x'", "GROUP BY");
+}
+#[test]
+fn errors_about_names_and_levels_say_what_to_write() {
+    refused("SELECT COUNT(*) FROM poeple", "there is no table `poeple`; the tables are `people`:");
+    refused("SELECT COUNT(*) FROM db.public.people", "write no database");
+    refused("SELECT COUNT(*) FROM people WHERE sex = \"f\"", "A text needs single quotes");
+    refused("SELECT quantile(age, 50) FROM people", "found 50");
+    refused("SELECT COUNT(*) FROM people WHERE CAST(town AS DATE) > DATE '2020-01-01'", "year");
+    refused("SELECT COUNT(*) FROM people WHERE town > '2020-01-01'", "year");
+    refused(
+        "SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY age) FROM people",
+        "quantile(x, 0.5)",
+    );
+    let mut metadata = metadata(described(PrivacyUnit::rows(1)));
+    let table = metadata.tables.remove("people").unwrap();
+    metadata.tables.insert("People".into(), table);
+    let source = Source::Batches(vec![people()]);
+    let session = Session::new(metadata, vec![("People".into(), source)]).unwrap();
+    let error = session.query("SELECT COUNT(*) FROM People").unwrap_err().to_string();
+    assert!(error.contains("write \"People\" in double quotes"), "{error}");
+    let error = session.query("SELECT COUNT(DISTINCT sex) FROM \"People\"").unwrap_err();
+    assert!(error.to_string().contains("group by this column"), "{error}");
 }
 #[test]
 fn private_tables_are_not_joined() {
@@ -97,12 +119,18 @@ fn functions_that_are_random_or_can_fail_are_refused() {
     refused("SELECT SUM(clamp(age / 2, 0, 1)) FROM people", "/");
     refused("SELECT SUM(clamp(age % 2, 0, 1)) FROM people", "%");
     refused("SELECT COUNT(*) FROM people WHERE town < 'b'", "<");
-    refused("SELECT COUNT(*) FROM people WHERE town LIKE '%a'", "Like");
+    refused("SELECT COUNT(*) FROM people WHERE town LIKE '%a'", "LIKE");
 }
 #[test]
 fn aggregates_without_bounds_are_refused() {
     refused("SELECT SUM(pid) FROM people", "no bounds");
-    refused("SELECT SUM(age + 1) FROM people", "no bounds");
+    refused("SELECT SUM(age + pid) FROM people", "no bounds");
+    refused("SELECT SUM(1.5 / age) FROM people", "no bounds");
+    refused("SELECT SUM(CASE WHEN age > 3 THEN age ELSE pid END) FROM people", "no bounds");
+    refused("SELECT SUM(coalesce(pid, 0)) FROM people", "no bounds");
+    refused("SELECT SUM(age * 1e99) FROM people", "no bounds");
+    refused("SELECT SUM(CASE WHEN age > 3 THEN 0 END) FROM people", "no bounds");
+    refused("SELECT AVG(clamp(age, 5, 5)) FROM people", "are both 5");
     for level in ["-0.1", "0.00001", "0.99999", "1.1"] {
         refused(&format!("SELECT quantile(age, {level}) FROM people"), "rounded to four decimals");
     }
