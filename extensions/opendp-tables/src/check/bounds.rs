@@ -57,7 +57,7 @@ fn whole<'a>(
     let mut found: Option<[f64; 2]> = None;
     for row in rows.filter(|row| **row != Row::Literal(Value::Null)) {
         let [low, high] = part(row, known)?;
-        found = Some(found.map_or([low, high], |[least, most]| [least.min(low), most.max(high)]));
+        found = Some(found.map_or([low, high], |[a, b]| [a.min(low), b.max(high)]));
     }
     found
 }
