@@ -63,6 +63,14 @@ impl std::fmt::Display for Answer {
         for note in self.document["notes"].as_array().into_iter().flatten() {
             write!(f, "\nnote: {}", visible(note.as_str().unwrap_or_default()))?;
         }
+        let vague = self.shown.vague.iter().filter(|vague| **vague).count();
+        if 0 < vague {
+            write!(
+                f,
+                "\nnote: values with the mark \"{VAGUE}\" give no information, also where the first \
+                 table shows them; here are {vague} of them"
+            )?;
+        }
         Ok(())
     }
 }

@@ -253,6 +253,19 @@ fn an_answer_is_printed_although_a_file_cannot_be_written() {
     assert_eq!(text(&written), text(&answer));
     assert!(folder.path().join("x.json").exists() && folder.path().join("x.html").exists());
 }
+#[test]
+fn a_rest_with_many_digits_is_written_in_a_few_digits() {
+    let folder = study();
+    let sql = "SELECT COUNT(*) FROM people";
+    for epsilon in ["0.3333333333333", "0.6666666666666"] {
+        let ask = run(folder.path(), &["--config", "study.toml", sql, "--epsilon", epsilon]);
+        let note = String::from_utf8_lossy(&ask.stderr).into_owned();
+        let found = text(&run(folder.path(), &["budget", "--config", "study.toml"]));
+        let amount = found.trim_end().trim_end_matches(" is left");
+        assert!(note.contains(&format!("note: {amount} of the budget is left")), "{note} {found}");
+        assert!(amount.len() < 20 && !amount.contains("..."), "{found}");
+    }
+}
 /// A file cannot be both private and public.
 #[test]
 fn a_public_table_with_the_file_of_a_private_table_is_refused() {

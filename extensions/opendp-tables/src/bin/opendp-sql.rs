@@ -163,8 +163,8 @@ fn create(config: &Path) -> Result<()> {
     let metadata = Metadata::open(config)?;
     let loss = metadata.create_budget()?;
     warn(&metadata.cautions(&loss));
-    print(&format!("created; {} is left", loss.show(false)))
+    print(&format!("created; {} is left", loss.say(false)))
 }
 fn budget(config: &Path) -> Result<()> {
-    print(&format!("{} is left", Session::open(config)?.remaining()?.show(false)))
+    print(&format!("{} is left", Session::open(config)?.remaining()?.say(false)))
 }

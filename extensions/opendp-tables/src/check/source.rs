@@ -220,7 +220,8 @@ fn key_of<'a>(
         refused(
             "ON",
             "each row must match at most one row of the public table",
-            "join by one equality with the column that is the `key` of the table in the metadata",
+            "write JOIN t ON with one equality, where one side is the column that the metadata \
+             state as the `key` of the public table",
         )
     };
     let of_public = |expr: &Expr| match expr {

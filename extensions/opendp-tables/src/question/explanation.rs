@@ -135,7 +135,10 @@ pub(super) fn limits(plan: &Plan) -> String {
         );
     }
     let kept = match plan.bounding {
-        Bounding::Enforced { .. } => "; the answer describes only the rows within these limits",
+        Bounding::Enforced { .. } => {
+            "; the answer describes only the rows within these limits. Each query draws these rows \
+             again, and intervals do not include this choice"
+        }
         Bounding::Trusted { .. } => "",
     };
     format!(
@@ -234,7 +237,7 @@ pub(super) fn other_notes(question: &Question<'_>, mechanisms: &Mechanisms) -> V
 const RANKS: &str = "ranks";
 impl std::fmt::Display for Explanation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        writeln!(f, "costs {}; {} is left", self.loss, self.left.show(false))?;
+        writeln!(f, "costs {}; {} is left", self.loss, self.left.say(false))?;
         writeln!(f, "uses {}", self.contribution)?;
         writeln!(f, "noise: {}", self.noise)?;
         for release in &self.releases {

@@ -20,6 +20,8 @@ pub(super) fn unreadable(error: &DataFusionError, tables: &Tables) -> Error {
         }
         None => missing_table(first, tables)
             .or_else(|| missing_column(first))
+            .or_else(|| missing_function(first))
+            .or_else(|| repeated_column(first))
             .unwrap_or_else(|| first.to_owned()),
     };
     Error::argument("query", reason)
@@ -47,4 +49,19 @@ fn missing_column(text: &str) -> Option<String> {
              needs double quotes"
         )
     })
+}
+/// If the planner found no function, return a reason that lists functions.
+fn missing_function(text: &str) -> Option<String> {
+    let name = text.split_once("Invalid function '")?.1.split('\'').next()?;
+    Some(format!(
+        "there is no function `{name}`. The aggregates are COUNT, SUM, AVG, VAR, STDDEV, MIN, MAX, \
+         MEDIAN and quantile(x, 0.9). For a condition of each row, use CASE WHEN"
+    ))
+}
+/// If two columns of the answer have the same name, return a reason that says what to write.
+fn repeated_column(text: &str) -> Option<String> {
+    let rest = text.split_once("require unique expression names but the expression \"")?.1;
+    let name =
+        rest.split_once("\" at position")?.0.replace("count(Int64(1)) AS count(*)", "count(*)");
+    Some(format!("two columns are both `{name}`: give each a name of its own by AS"))
 }

@@ -69,7 +69,8 @@ fn the_text_and_the_document_state_the_limits() {
         let answer = ask(&session(unit), "SELECT COUNT(*) FROM people");
         let (text, html) = (answer.to_string(), answer.to_html());
         assert!(text.contains("\nnote: uses rows of an individual: at most 1"), "{text}");
-        let limit = "the answer describes only the rows within these limits";
+        let limit = "the answer describes only the rows within these limits. Each query draws \
+                     these rows again, and intervals do not include this choice";
         assert_eq!((text.contains(limit), html.contains(limit)), (kept, kept), "{text}");
         let contribution = answer.document["contribution"].as_str().unwrap();
         assert_eq!(answer.document["notes"][0], format!("uses {contribution}"));
@@ -149,6 +150,8 @@ fn a_mean_that_tells_nothing_is_marked() {
     let (noisy, text) = (answer.to_html(), answer.to_string());
     assert!(noisy.contains("too few rows for this noise"), "{noisy}");
     assert!(text.contains("| mark") && text.contains("| too few rows for this noise |"), "{text}");
+    let marked = text.matches("| too few rows for this noise |").count();
+    assert!(text.contains(&format!("here are {marked} of them")), "{text}");
     let exact = ask(&session, sql).to_html();
     // No row has the key `x`. So the mean of this key is unknown, although the noise is small. The
     // chart and its label both contain the text for an unknown mean.

@@ -68,6 +68,10 @@ fn errors_about_names_and_levels_say_what_to_write() {
     refused("SELECT COUNT(*) FROM poeple", "there is no table `poeple`; the tables are `people`:");
     refused("SELECT COUNT(*) FROM db.public.people", "write no database");
     refused("SELECT COUNT(*) FROM people WHERE sex = \"f\"", "A text needs single quotes");
+    refused("SELECT variance(age) FROM people", "no function `variance`. The aggregates are");
+    refused("SELECT SUM(IF(sex = 'f', 1, 0)) FROM people", "use CASE WHEN");
+    refused("SELECT COUNT(*), COUNT(*) FROM people", "two columns are both `count(*)`");
+    refused("SELECT COUNT(*) AS n, SUM(age) AS n FROM people", "of its own by AS");
     refused("SELECT quantile(age, 50) FROM people", "found 50");
     refused("SELECT COUNT(*) FROM people WHERE CAST(town AS DATE) > DATE '2020-01-01'", "year");
     refused("SELECT COUNT(*) FROM people WHERE town > '2020-01-01'", "year");
