@@ -173,8 +173,11 @@ where
     Ok((keep, N::Measure::default(), map, accuracy_of(N::accuracy, scale, lattice, None)))
 }
 
-/// Build the function that releases some of the keys of a map. See [`kept_entries`]. This function
-/// only makes an object. See [`map_of`](crate::noise::map_of) for the C ABI.
+/// Build the function that releases some of the keys of a map. `keep` gets all nonzero numbers. It
+/// replaces numbers by noisy numbers, and returns the indices of the numbers that are released.
+/// The layout of the new map depends only on the released keys and on a random seed.
+//
+// This function only makes an object. See `map_of` in `noise.rs` for the C ABI.
 #[allow(improper_ctypes_definitions, reason = "no C code calls it")]
 pub extern "C" fn keeping<K, V>(keep: Keep<V>) -> Function<HashMap<K, V>, HashMap<K, V>>
 where

@@ -7,8 +7,10 @@ use crate::count::counts::Counts;
 use crate::quantile::alpha::Fraction;
 use crate::quantile::finder::Finder;
 
-/// Make the function that counts the rows in the cells of candidates. The result has one count for
-/// each cell. [`QuantileScores`] defines the cells.
+/// Make the function that counts the rows in the cells of candidates. Candidates are numbered from
+/// zero. Cell `2 i + 1` counts the rows that are equal to candidate `i`. Cell `2 i` counts the rows
+/// between candidates `i - 1` and `i`. The first cell counts the rows below all candidates, and the
+/// last cell counts the rows above all candidates.
 ///
 /// There must be at least one candidate, and the candidates must strictly increase.
 pub fn counts_in_cells<T: Atom + Number>(candidates: Vec<T>) -> Function<Vec<T>, Vec<u64>> {
