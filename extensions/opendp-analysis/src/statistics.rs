@@ -27,7 +27,7 @@
 //! several questions about one table, use a [`Context`]. A missing number (NaN) counts as 0. If a
 //! function has bounds, the numbers are then clamped to these bounds.
 
-use opendp_core::arith::{Exact, shown};
+use opendp_core::arith::{Exact, check_range};
 use opendp_core::{Atom, Error, MaxDivergence, Result};
 use opendp_transformations::Key;
 
@@ -105,7 +105,7 @@ pub fn sum<'a, T: Atom>(
     epsilon: f64,
     bounds: (f64, f64),
 ) -> Result<Private> {
-    check(bounds)?;
+    check_range(bounds)?;
     let data = rows.into();
     if !data.public_size {
         return in_one_group(grouped(&data)?, epsilon, |groups| groups.sum(ROWS, bounds));
@@ -127,7 +127,7 @@ pub fn mean<'a, T: Atom>(
     epsilon: f64,
     bounds: (f64, f64),
 ) -> Result<Private> {
-    check(bounds)?;
+    check_range(bounds)?;
     let data = rows.into();
     if !data.public_size {
         return in_one_group(grouped(&data)?, epsilon, |groups| groups.mean(ROWS, bounds));
@@ -150,7 +150,7 @@ pub fn variance<'a, T: Atom>(
     epsilon: f64,
     bounds: (f64, f64),
 ) -> Result<Private> {
-    check(bounds)?;
+    check_range(bounds)?;
     let data = rows.into();
     if !data.public_size {
         return in_one_group(grouped(&data)?, epsilon, |groups| groups.variance(ROWS, bounds));
@@ -229,14 +229,6 @@ fn numbers<T: Atom>(data: &Data<'_, T>) -> Result<Table> {
 /// Make a table of two columns: the numbers, and a column that puts all rows in one group.
 fn grouped<T: Atom>(data: &Data<'_, T>) -> Result<Table> {
     numbers(data)?.with(GROUP, vec![false; data.rows.len()])
-}
-fn check((lower, upper): (f64, f64)) -> Result<()> {
-    if lower.is_finite() && upper.is_finite() && lower <= upper {
-        return Ok(());
-    }
-    let (lower, upper) = (shown(lower), shown(upper));
-    let reason = format!("expected two finite numbers, the lower first, found {lower} and {upper}");
-    Err(Error::argument("bounds", reason))
 }
 /// Open a context for one question. One person has one row.
 fn open(table: Table, public_size: bool, epsilon: f64) -> Result<Context<MaxDivergence>> {

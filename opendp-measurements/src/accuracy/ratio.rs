@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use opendp_core::arith::{Directed, shown};
+use opendp_core::arith::{Directed, check_range};
 use opendp_core::{Error, Result};
 
 use super::estimate::Estimate;
@@ -98,13 +98,8 @@ impl Ratio {
                           numerator, and no noise that is cut off: use `Estimate::quotient`";
             return Err(Error::NotImplemented(reason.into()));
         }
+        check_range(bounds)?;
         let (low, high) = bounds;
-        if !(low <= high && low.is_finite() && high.is_finite()) {
-            let (low, high) = (shown(low), shown(high));
-            let reason =
-                format!("expected two finite numbers, the lower first, found {low} and {high}");
-            return Err(Error::argument("bounds", reason));
-        }
         let half = alpha / 2.0;
         let apart = (sum_of(&terms(&own), half)?, sum_of(&terms(&other), half)?);
         let mut steps = Vec::new();

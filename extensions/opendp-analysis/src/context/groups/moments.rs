@@ -1,6 +1,6 @@
 //! Means and variances that are computed from noisy sums and noisy counts.
 
-use opendp_core::arith::{Directed, shown};
+use opendp_core::arith::{Directed, check_range, shown};
 use opendp_core::{Error, Result};
 use opendp_measurements::Scale;
 use opendp_measurements::accuracy::{Estimate, Noise, Ratio, Weight, simultaneous};
@@ -31,13 +31,8 @@ pub(in super::super) struct Moments {
 }
 impl Moments {
     pub(in super::super) fn new(column_bounds: (f64, f64), centred: bool) -> Result<Self> {
+        check_range(column_bounds)?;
         let (lower, upper) = column_bounds;
-        if !(lower <= upper && lower.is_finite() && upper.is_finite()) {
-            let (lower, upper) = (shown(lower), shown(upper));
-            let reason =
-                format!("expected two finite numbers, the lower first, found {lower} and {upper}");
-            return Err(Error::argument("bounds", reason));
-        }
         let plain = Moments {
             column_bounds,
             centre: 0.0,
