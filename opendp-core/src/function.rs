@@ -284,7 +284,7 @@ impl<T: Atom> Function<usize, T> {
 impl Function<AnyValue, AnyValue> {
     /// Make a function on erased values from a stage.
     pub(crate) fn erased(stage: Stage) -> Self {
-        Function { stage, run: |stage, input| stage.run(AnyRef::of(input)) }
+        Function { stage, run: |stage, input| stage.run(AnyRef::Erased(input)) }
     }
     /// Set the types of the input and the output. The types are checked when the function runs.
     pub(crate) fn typed<I: Carrier, O: Carrier>(&self) -> Function<I, O> {

@@ -13,7 +13,7 @@ use serde_json::Value as Json;
 use crate::{Carrier, Chunk, Codec, Error, Named, Result, Turn, TypeName};
 
 /// The functions of a [`Carrier`], in a trait that can be a trait object.
-trait ErasedValue: Any + Send + Sync {
+pub(crate) trait ErasedValue: Any + Send + Sync {
     fn name(&self) -> TypeName;
     fn json(&self) -> Json;
     fn rows(&self) -> usize;
@@ -103,8 +103,9 @@ impl AnyValue {
     /// # Errors
     /// `FailedCast` when the value has another type.
     pub fn downcast_ref<T: Carrier>(&self) -> Result<&T> {
-        AnyRef::of(self).downcast_ref()
+        AnyRef::Erased(self).downcast_ref()
     }
+    #[inline]
     fn inside(&self) -> &dyn Any {
         match &self.0 {
             Some(value) => &**value,
@@ -233,16 +234,21 @@ impl Codec for AnyValue {
 
 /// A borrow of a value of a type known only at run time.
 #[derive(Clone, Copy)]
-pub(crate) struct AnyRef<'a>(&'a dyn ErasedValue);
+pub(crate) enum AnyRef<'a> {
+    /// A borrow of an erased value.
+    Erased(&'a AnyValue),
+    /// A borrow of a value that may be erased or typed.
+    Other(&'a dyn ErasedValue),
+}
 impl<'a> AnyRef<'a> {
     pub(crate) fn of<T: Carrier>(value: &'a T) -> Self {
-        AnyRef(value)
+        AnyRef::Other(value)
     }
     /// Return all rows of the value.
     pub(crate) fn chunk(self) -> AnyChunk<'a> {
-        match (self.0 as &dyn Any).downcast_ref::<AnyValue>() {
-            Some(erased) => erased.chunk(),
-            None => AnyChunk { value: Some(self.0), start: 0, end: self.0.rows() },
+        match self.split() {
+            Ok(erased) => erased.chunk(),
+            Err(value) => AnyChunk { value: Some(value), start: 0, end: value.rows() },
         }
     }
     /// Borrow the value as a `T`.
@@ -252,11 +258,21 @@ impl<'a> AnyRef<'a> {
             None => Err(self.another(T::type_name)),
         }
     }
+    /// Return the erased value, or the typed value.
+    #[inline]
+    fn split(self) -> Result<&'a AnyValue, &'a dyn ErasedValue> {
+        match self {
+            AnyRef::Erased(erased) => Ok(erased),
+            AnyRef::Other(value) => (value as &dyn Any).downcast_ref().ok_or(value),
+        }
+    }
     /// Return the value, or the value inside if the value is erased and `id` is another type.
+    #[inline]
     fn object(self, id: fn() -> TypeId) -> &'a dyn Any {
-        match (self.0 as &dyn Any).downcast_ref::<AnyValue>() {
-            Some(erased) if id() != TypeId::of::<AnyValue>() => erased.inside(),
-            _ => self.0,
+        match self.split() {
+            Ok(erased) if id() == TypeId::of::<AnyValue>() => erased,
+            Ok(erased) => erased.inside(),
+            Err(value) => value,
         }
     }
     #[cold]
@@ -265,9 +281,9 @@ impl<'a> AnyRef<'a> {
     }
     /// Return an erased copy of the value. A value that is already erased is shared, not copied.
     pub(crate) fn to_value(self) -> AnyValue {
-        match (self.0 as &dyn Any).downcast_ref::<AnyValue>() {
-            Some(erased) => erased.clone(),
-            None => AnyValue(Some(self.0.copy())),
+        match self.split() {
+            Ok(erased) => erased.clone(),
+            Err(value) => AnyValue(Some(value.copy())),
         }
     }
 }

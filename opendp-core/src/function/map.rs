@@ -32,7 +32,7 @@ impl MapStage for InOrder {
 pub(super) struct RowsAt(pub(super) AnyValue);
 impl MapStage for RowsAt {
     fn call(&self, input: &mut AnyValue) -> Result<AnyValue> {
-        self.call_on(AnyRef::of(input))
+        self.call_on(AnyRef::Erased(input))
     }
     fn call_on(&self, input: AnyRef<'_>) -> Result<AnyValue> {
         let (rows, places) = (self.0.chunk(), input.downcast_ref::<Vec<usize>>()?);
@@ -56,7 +56,7 @@ pub(super) struct RowAt {
 }
 impl MapStage for RowAt {
     fn call(&self, input: &mut AnyValue) -> Result<AnyValue> {
-        self.call_on(AnyRef::of(input))
+        self.call_on(AnyRef::Erased(input))
     }
     fn call_on(&self, input: AnyRef<'_>) -> Result<AnyValue> {
         (self.row)(&self.rows, *input.downcast_ref()?)
@@ -120,7 +120,7 @@ where
     F: Fn(&I) -> Result<O> + Send + Sync + 'static,
 {
     fn call(&self, input: &mut AnyValue) -> Result<AnyValue> {
-        self.call_on(AnyRef::of(input))
+        self.call_on(AnyRef::Erased(input))
     }
     fn call_on(&self, input: AnyRef<'_>) -> Result<AnyValue> {
         AnyValue::of_result((self.0)(input.downcast_ref()?))
