@@ -39,6 +39,7 @@ pub(crate) fn decide(
         };
     }
     check_new(&request.id)?;
+    check_by(&request.by)?;
     check_unit(&account, request)?;
     loss.check_text()?;
     let spent = account.spent.plus(&loss);
@@ -72,6 +73,15 @@ fn check_new(id: &str) -> Result<()> {
          `{found}`: nothing was charged"
     );
     Err(Error::argument("id", reason))
+}
+/// Check the name of the person who makes a request. A PostgreSQL server stores no text with the
+/// character NUL.
+fn check_by(by: &str) -> Result<()> {
+    if by.contains('\0') {
+        let reason = "expected a text without the character NUL: nothing was charged";
+        return Err(Error::argument("by", reason));
+    }
+    Ok(())
 }
 fn check_unit(account: &Account, request: &Request) -> Result<()> {
     let (budget, terms) = (&account.name, &account.terms);

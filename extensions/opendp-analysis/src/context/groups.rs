@@ -92,11 +92,16 @@ enum What {
 }
 impl<'c, MO: Accounted> Groups<'c, MO> {
     pub(super) fn new(query: Query<'c, MO>, names: Vec<String>) -> Self {
-        let wrong = || Error::argument("group_by", "expected at least one column, found none");
+        let twice = names.iter().enumerate().find(|(place, name)| names[..*place].contains(name));
+        let wrong = match twice {
+            _ if names.is_empty() => Some("expected at least one column, found none".into()),
+            Some((_, name)) => Some(format!("the column `{name}` is listed twice: list it once")),
+            None => None,
+        };
         Groups {
             query,
             keys: Keys::Product(vec![None; names.len()]),
-            wrong: names.is_empty().then(wrong),
+            wrong: wrong.map(|reason: String| Error::argument("group_by", reason)),
             names,
             others: false,
             found: None,

@@ -47,6 +47,15 @@ fn a_map_whose_first_key_is_a_private_word_of_the_json_library_is_read_as_a_map(
     }
 }
 #[test]
+fn a_name_with_a_nul_is_refused_and_not_charged() {
+    let (ledger, _folder) = ledger(epsilon("1"));
+    let request = |who: &str| Request::of_loss("r", epsilon("0.4")).by(who);
+    let error = ledger.release("b", &request("a\0b"), || Ok(7)).unwrap_err();
+    assert!(error.to_string().contains("`by`"), "{error}");
+    assert_eq!(ledger.remaining("b").unwrap(), epsilon("1"));
+    ledger.release("b", &request("a b"), || Ok(7)).unwrap();
+}
+#[test]
 fn ten_tenths_exhaust_one_and_the_eleventh_is_refused() {
     let (ledger, _folder) = ledger(epsilon("1"));
     for i in 0..10 {

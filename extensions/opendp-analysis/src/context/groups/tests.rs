@@ -310,6 +310,7 @@ fn wrong_groups_say_what_to_write() {
         (both(&context), "ask for a statistic"),
         (context.query().group_by(["educ"]).count(), "`.keys(\"educ\", values)`"),
         (context.query().group_by([""; 0]).count(), "at least one column"),
+        (context.query().group_by(["educ"; 2]).keys("educ", [0]).count(), "`educ` is listed twice"),
         (educ().keys("sex", [true]).count(), "rows are grouped by educ"),
         (educ().keys("educ", [0, 0]).count(), "a key is listed twice"),
         (educ().keys("educ", ["x"]).count(), "keys `educ`"),
@@ -322,10 +323,7 @@ fn wrong_groups_say_what_to_write() {
         (educ().mean("years", (0.0, f64::INFINITY)), "bounds"),
         (educ().quantiles("years", &[0.5, 0.5], vec![1.0]), "increasing order"),
         (educ().quantiles("years", &[1.5], vec![1.0]), "alpha"),
-        (
-            educ().groups([vec![Json::from(1), Json::from(2)]]).count(),
-            "for each column, 1 in total",
-        ),
+        (educ().groups([vec![Json::from(1), Json::from(2)]]).count(), "for each column"),
     ] {
         let error = groups.release().unwrap_err().to_string();
         assert!(error.contains(words), "{error}");
