@@ -107,20 +107,20 @@
 //! In the following cases, epsilon is within 0.1 % of the exact value, and is computed within 50
 //! milliseconds on one core:
 //!
-//! - Laplace, Gaussian, and discrete noise on one number, with up to a thousand different scales, at
-//!   a delta of 1e-6.
+//! - Laplace, Gaussian, and discrete noise on one number, with up to a thousand different scales,
+//!   at a delta of 1e-6.
 //! - Laplace or Gaussian noise on Poisson samples, with up to twenty different pairs of a sampling
 //!   rate and a scale, at a delta of 1e-6.
 //! - Discrete Gaussian noise on vectors of integers, if the number of releases times the square of
 //!   the scale is at least 500.
-//! - A few equal releases of discrete Gaussian noise on vectors of integers, if the sensitivity is at
-//!   most 1.3 times the scale.
+//! - A few equal releases of discrete Gaussian noise on vectors of integers, if the sensitivity is
+//!   at most 1.3 times the scale.
 //!
-//! In all other cases, the computed epsilon is still an upper bound. But the bound can be looser, or
-//! its computation can take longer. For example, the computation takes up to 0.3 seconds for noise
-//! on Poisson samples with fifty to a thousand different pairs. For a few pairs at a delta of 1e-12,
-//! the computation takes up to 0.2 seconds. If a privacy profile is given only by a closure, the
-//! first composition calls the closure for fewer than 300 values of epsilon.
+//! In all other cases, the computed epsilon is still an upper bound. But the bound can be looser,
+//! or its computation can take longer. For example, the computation takes up to 0.3 seconds for
+//! noise on Poisson samples with fifty to a thousand different pairs. For a few pairs at a delta of
+//! 1e-12, the computation takes up to 0.2 seconds. If a privacy profile is given only by a closure,
+//! the first composition calls the closure for fewer than 300 values of epsilon.
 
 mod account;
 mod adaptive;
