@@ -30,12 +30,14 @@ mod bars;
 mod budget;
 mod columns;
 mod number;
+mod output;
 mod page;
 mod table;
 mod text;
 
 pub use budget::{Account, Spent};
 pub use number::number;
+pub use output::{check_writable, is_same_file, resolved};
 pub use page::{Block, Page, Point, Section};
 pub use table::Table;
 pub use text::{escaped, visible};

@@ -1,12 +1,12 @@
 //! Code that the commands `opendp-sql` and `opendp-cluster` share: the arguments of a question, and
 //! functions that print.
 
-use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use opendp_analysis::context::visible;
 use opendp_core::{Error, Result};
+use opendp_report::{check_writable, is_same_file, resolved};
 
 use crate::{Answer, Budget, Metadata, NoiseKind, Question, Session};
 
@@ -133,13 +133,7 @@ pub fn check_files(config: &Path, files: &[(&str, &Path)]) -> Result<()> {
     let ledger = metadata.budget.ledger.iter().map(Path::new);
     let tables = metadata.tables.values().filter_map(|table| table.path.as_deref());
     for (k, (argument, file)) in files.iter().enumerate() {
-        let existed = file.exists();
-        if existed && !file.is_file() && !file.is_dir() {
-            // If a pipe is opened and closed, the program that reads it ends.
-            continue;
-        }
-        let place = whole(file);
-        let is_same = |other: &Path| whole(other) == place;
+        let is_same = |other: &Path| is_same_file(other, file);
         let refused = |reason: String| {
             let reason = format!("{reason}: name another file. Nothing is charged");
             Err(Error::argument(*argument, reason))
@@ -151,36 +145,26 @@ pub fn check_files(config: &Path, files: &[(&str, &Path)]) -> Result<()> {
         if std::iter::once(config).chain(ledger.clone()).any(is_same) {
             return refused(format!("`{shown}` is the metadata file or the ledger"));
         }
-        if tables.clone().any(|table| is_read(&place, table)) {
+        if tables.clone().any(|table| is_read(file, table)) {
             return refused(format!("`{shown}` is a file of a table, or is in its folder"));
         }
-        match OpenOptions::new().append(true).create(true).open(file) {
-            Ok(_) if existed => {}
-            Ok(_) => fs::remove_file(file).unwrap_or_default(),
-            Err(error) => return refused(format!("`{shown}` cannot be written: {error}")),
+        if let Err(error) = check_writable(file) {
+            return refused(format!("`{shown}` cannot be written: {error}"));
         }
     }
     Ok(())
 }
-/// Return the absolute path of a file without links. If the file does not exist, only its folder is
-/// resolved.
-fn whole(file: &Path) -> PathBuf {
-    let in_folder = || {
-        let absolute = std::path::absolute(file).ok()?;
-        Some(absolute.parent()?.canonicalize().ok()?.join(absolute.file_name()?))
-    };
-    file.canonicalize().ok().or_else(in_folder).unwrap_or_else(|| file.to_owned())
-}
-/// Return whether a file at `place` is or would be a file of a table. `table` is the path of a file
-/// or of a folder, or a pattern. The files of a pattern are in a folder that exists, and have the
-/// ending of the pattern.
-fn is_read(place: &Path, table: &str) -> bool {
+/// Return whether a file is, or would be, a file of a table. `table` is the path of a file or of a
+/// folder, or a pattern. The files of a pattern are in a folder that exists, and have the ending of
+/// the pattern.
+fn is_read(file: &Path, table: &str) -> bool {
     let table = Path::new(table.strip_prefix("file://").unwrap_or(table));
+    let place = resolved(file);
     if table.exists() {
-        return place.starts_with(whole(table));
+        return place.starts_with(resolved(table)) || is_same_file(file, table);
     }
     let table = std::path::absolute(table).unwrap_or_else(|_| table.to_owned());
     let folder = table.ancestors().skip(1).find(|folder| folder.exists());
-    folder.is_some_and(|folder| place.starts_with(whole(folder)))
+    folder.is_some_and(|folder| place.starts_with(resolved(folder)))
         && place.extension() == table.extension()
 }

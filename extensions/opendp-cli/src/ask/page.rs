@@ -1,9 +1,10 @@
 //! The page of a study's answers, which `--html` writes to a file.
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::path::Path;
 
 use opendp_core::{Error, Result};
+use opendp_report::{check_writable, is_same_file};
 use opendp_study::{Outcome, Study};
 use serde_json::Value as Json;
 
@@ -21,20 +22,11 @@ pub(super) fn check(arguments: &Arguments, study: &Study) -> Result<()> {
     let table = file(arguments, study).ok();
     let ledger = arguments.budget.as_ref().map(|place| place.file.as_path());
     let read = [Some(arguments.study.as_path()), table.as_deref(), ledger];
-    let whole = |path: &Path| path.canonicalize().ok();
-    if let Some(place) = whole(page)
-        && read.into_iter().flatten().any(|path| whole(path).as_ref() == Some(&place))
-    {
+    if read.into_iter().flatten().any(|path| is_same_file(path, page)) {
         let reason = "the page would replace the study, the table or the ledger: name another file";
         return Err(Error::argument("html", reason));
     }
-    let existed = page.exists();
-    match OpenOptions::new().append(true).create(true).open(page) {
-        Ok(_) if existed => {}
-        Ok(_) => fs::remove_file(page).unwrap_or_default(),
-        Err(error) => return Err(Error::argument("html", unwritten(page, &error))),
-    }
-    Ok(())
+    check_writable(page).map_err(|error| Error::argument("html", unwritten(page, &error)))
 }
 /// Write the page, and return whether this succeeded. If the page cannot be written, print an
 /// error. The answers have spent the budget, so they must still be printed.
