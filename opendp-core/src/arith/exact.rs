@@ -141,7 +141,7 @@ impl Exact {
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
         match (&self.0, &other.0) {
-            (Some(x), Some(y)) => Exact(Some(x.plus(y, usize::MAX).unwrap_or_else(|| y.clone()))),
+            (Some(x), Some(y)) => Exact(x.plus(y, usize::MAX)),
             _ => Exact::INFINITY,
         }
     }
