@@ -3,7 +3,8 @@
 use super::shown;
 use crate::{Error, Result};
 
-/// Check that both ends of a range are finite, and that the lower end does not exceed the upper end.
+/// Check that both ends of a range are finite, and that the lower end does not exceed the upper
+/// end.
 ///
 /// # Errors
 /// Otherwise `Argument` with the name `bounds`. The message shows both ends.

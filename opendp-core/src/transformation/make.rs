@@ -137,7 +137,8 @@ where
     }
     /// Make a transformation whose function keeps or drops each record alone, and then acts on each
     /// kept record alone. If `all` is `true`, the function keeps all records. `element` is the
-    /// element domain of the output. The caller is responsible for the claim that [`Transformation`] states.
+    /// element domain of the output. The caller is responsible for the claim that
+    /// [`Transformation`] states.
     ///
     /// # Errors
     /// `MetricSpace` when the metric does not fit the domain of the output.
