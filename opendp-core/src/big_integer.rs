@@ -9,7 +9,7 @@ use serde_json::{Number, Value as Json};
 
 use crate::arith::cast::to_f64_up;
 use crate::arith::{Directed, DirectedFloat};
-use crate::codec::unexpected;
+use crate::codec::{no_number, whole_value};
 use crate::decimal::whole;
 use crate::{
     AbsoluteDistance, Atom, AtomDomain, Codec, DistanceOn, Error, HashableAtom, LpDistance, Result,
@@ -27,10 +27,10 @@ impl Codec for IBig {
     /// Read an integer of any length. As for primitive integers, a whole number of magnitude at
     /// most `2^53` can also be written like `3.0` or `1e3`.
     fn from_json(json: &Json) -> Result<Self> {
-        let Json::Number(number) = json else {
-            return Err(unexpected("an integer of type IBig", json));
-        };
-        read(number.as_str()).map_or_else(|| i64::from_json(json).map(IBig::from), Ok)
+        let expected = "an integer of type IBig";
+        let Json::Number(number) = json else { return Err(no_number(expected, json)) };
+        let text = number.as_str();
+        read(text).map_or_else(|| whole_value(text, expected).map(IBig::from), Ok)
     }
 }
 
@@ -122,7 +122,9 @@ mod tests {
     fn refuses_what_is_no_integer() {
         let hostile = [json!("1"), json!(null), json!(1.5), json!(1e300), json!([1]), json!(true)];
         for json in hostile {
-            assert_eq!(IBig::from_json(&json).unwrap_err().kind(), "FailedCast", "{json}");
+            let error = IBig::from_json(&json).unwrap_err();
+            assert_eq!(error.kind(), "FailedCast", "{json}");
+            assert!(error.to_string().contains("expected an integer of type IBig"), "{error}");
         }
         for cell in ["", "-", "1_000", "0x10", "1.5", "٣", "--1", " 1"] {
             assert_eq!(IBig::from_cell(cell), None, "{cell}");

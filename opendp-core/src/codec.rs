@@ -71,7 +71,7 @@ pub fn unexpected(expected: impl Into<String>, json: &Json) -> Error {
 /// Make the error for JSON that is not a number. The message states only the expected form and the
 /// kind of the JSON. So the message shows no part of the value.
 #[cold]
-fn no_number(expected: &str, json: &Json) -> Error {
+pub(crate) fn no_number(expected: &str, json: &Json) -> Error {
     let quotes = if json.is_string() { "; write numbers without quotes" } else { "" };
     Error::FailedCast(format!("expected {expected}, found {}{quotes}", json_kind(json)))
 }
@@ -97,6 +97,17 @@ fn range_error(name: &str, range: &str) -> Error {
     ))
 }
 
+/// Read the integer value of a JSON number that has a point or an exponent, such as `3.0` or `1e3`.
+/// The magnitude must be at most `2^53`, because a float of larger magnitude can stand for several
+/// integers.
+pub(crate) fn whole_value(text: &str, expected: &str) -> Result<i64> {
+    let found = match whole_number(text) {
+        Whole::Is(value) => return Ok(value),
+        Whole::Fraction => "a number that is not an integer",
+        Whole::Beyond => "a number beyond 2^53; write it without a point or an exponent",
+    };
+    Err(Error::FailedCast(format!("expected {expected}, found {found}")))
+}
 /// Return whether a JSON number is written as an integer.
 fn is_integer_literal(text: &str) -> bool {
     text.bytes().all(|b| b.is_ascii_digit() || b == b'-')
@@ -111,23 +122,16 @@ macro_rules! integers {
                 self.to_string().parse::<Number>().map_or(Json::Null, Json::Number)
             }
             fn from_json(json: &Json) -> Result<Self> {
-                let expected = || concat!("an integer of type ", stringify!($t));
+                let expected = concat!("an integer of type ", stringify!($t));
                 let outside = || {
                     range_error(stringify!($t), &format!("from {} to {}", <$t>::MIN, <$t>::MAX))
                 };
-                let Json::Number(number) = json else { return Err(no_number(expected(), json)) };
+                let Json::Number(number) = json else { return Err(no_number(expected, json)) };
                 let text = number.as_str();
                 if is_integer_literal(text) {
                     return text.parse().map_err(|_| outside());
                 }
-                // Numbers such as 3.0 and 1e3 are read as integers too, if their magnitude is at
-                // most 2^53. A float of larger magnitude can stand for several integers.
-                let found = match whole_number(text) {
-                    Whole::Is(value) => return value.try_into().map_err(|_| outside()),
-                    Whole::Fraction => "a number that is not an integer",
-                    Whole::Beyond => "a number beyond 2^53; write it without a point or an exponent",
-                };
-                Err(Error::FailedCast(format!("expected {}, found {found}", expected())))
+                whole_value(text, expected)?.try_into().map_err(|_| outside())
             }
         }
     )*};

@@ -114,6 +114,16 @@ impl Claims {
             None => vec![own()],
         }
     }
+    /// Return whether a bound is in the unit of scores.
+    fn in_scores(&self) -> bool {
+        match &self.accuracy {
+            Some(Stated::Own { in_scores, .. }) => *in_scores,
+            Some(Stated::OfMembers(members)) => {
+                members().iter().any(|member| member.claims.in_scores())
+            }
+            None => false,
+        }
+    }
     fn erased(&self) -> Arc<Self> {
         Claims::of(self.measure.real(), self.map.erased(), self.accuracy.clone())
     }
@@ -185,9 +195,9 @@ impl<DI: Domain, MI: Metric, MO: Measure, TO: Carrier> Measurement<DI, MI, MO, T
         self.claims.answer_types(TO::type_name)
     }
     /// Return whether [`accuracy`](Measurement::accuracy) bounds differences between scores, and
-    /// not errors of numbers.
+    /// not errors of numbers. For a composition, return whether this is true for a member.
     pub fn bounds_scores(&self) -> bool {
-        matches!(self.claims.accuracy, Some(Stated::Own { in_scores: true, .. }))
+        self.claims.in_scores()
     }
     /// Return the input space.
     pub fn input(&self) -> &Space<DI, MI> {

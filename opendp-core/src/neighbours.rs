@@ -50,7 +50,7 @@ impl<D: Domain, M: Metric> Space<D, M> {
 }
 fn apart(domain: &AnyDomain, metric: &AnyMetric, d_in: [Option<AnyNumber>; 3]) -> Result<()> {
     // A distance can have several numbers, such as a number of changes and the size of a change. If
-    // one of these numbers is 0, two members at this distance are equal.
+    // one of these numbers is 0, no two members at a positive distance are within this distance.
     let zero = |number: &AnyNumber| {
         matches!(number, AnyNumber::Integer(0)) || matches!(number, AnyNumber::Float(0.0))
     };

@@ -37,8 +37,7 @@ pub fn sorted<T: PartialOrd + Clone>(values: &[T]) -> Vec<T> {
     }
     sorted
 }
-/// Return the number of values below `value`, or of the values before the first value that is not
-/// below it. The values must be in ascending order.
+/// Return the number of values that are less than `value`. The values must be in ascending order.
 ///
 /// ```
 /// assert_eq!(opendp_core::order::below(&[1, 3, 3, 7], &3), 1);

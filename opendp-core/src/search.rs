@@ -39,7 +39,7 @@ macro_rules! integers {
                 // require that the value fits into a type with fewer bits, or that an `f64`
                 // represents the value. So the list includes the largest values of the types with
                 // fewer bits, and 2^53 - 1. An `f64` represents all integers from 0 to 2^53 - 1.
-                let ends = [7, 8, 15, 16, 31, 32, 53, 63].into_iter();
+                let ends = [7, 8, 15, 16, 31, 32, 53, 63, 64].into_iter();
                 let ends = ends.filter_map(|bits| (1 as $t).checked_shl(bits)?.checked_sub(1));
                 let mut all: Vec<$t> = bands.chain(ends).filter(|x| 0 < *x).collect();
                 all.push($t::MAX);
@@ -206,8 +206,8 @@ impl<'a, T: Debug> Trials<'a, T> {
     fn gap(self, value: &T) -> Error {
         let cause = self.errors.last().map_or_else(String::new, |error| format!(": {error}"));
         Error::Search(format!(
-            "the condition is an error at {value:?}{cause}\nIts answers below and above this value \
-             differ: state bounds between which it is no error."
+            "the condition is an error at {value:?}{cause}\nThe answers below and above this value \
+             differ: state bounds between which the condition gives no error."
         ))
     }
 }
@@ -262,7 +262,7 @@ impl<DI: Domain, MI: Metric, DO: Domain, MO: Metric> Related for Transformation<
 ///
 /// # Errors
 /// The errors of [`binary_search`]. In particular, `Search` when every parameter that was tried
-/// meets the bound, because in this case the least noise can be no noise.
+/// meets the bound. In this case, even a chain without noise can meet the bound.
 #[doc(alias = "solve")]
 pub fn binary_search_param<T: Bisect, R: Related>(
     make_chain: impl Fn(T) -> Result<R>,

@@ -211,13 +211,12 @@ impl Argument for Vec<AnyMeasurement> {
         }
     }
     fn from_arg(arg: &Arg) -> Result<Self> {
-        match arg {
-            Arg::List(items) => items.iter().map(AnyMeasurement::from_arg).collect(),
-            Arg::Json(Json::Array(items)) if items.is_empty() => Ok(Vec::new()),
-            Arg::Value(value) if value.is::<Self>() => {
-                Ok(value.downcast_ref().cloned().unwrap_or_default())
-            }
-            _ => Err(wrong(&<Self as Argument>::type_name(), arg)),
-        }
+        let value = match arg {
+            Arg::List(items) => return items.iter().map(AnyMeasurement::from_arg).collect(),
+            Arg::Json(Json::Array(items)) if items.is_empty() => return Ok(Vec::new()),
+            Arg::Value(value) => value.downcast_ref::<Self>(),
+            _ => None,
+        };
+        value.cloned().ok_or_else(|| wrong(&<Self as Argument>::type_name(), arg))
     }
 }

@@ -141,7 +141,7 @@ impl Exact {
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
         match (&self.0, &other.0) {
-            (Some(x), Some(y)) => Exact(Some(x.plus(y, usize::MAX).unwrap_or_else(|| y.clone()))),
+            (Some(x), Some(y)) => Exact(Some(x.plus(y))),
             _ => Exact::INFINITY,
         }
     }
@@ -161,12 +161,13 @@ impl Exact {
     pub fn plus_term(&self, term: &Self) -> Self {
         let (Some(x), Some(y)) = (&self.0, &term.0) else { return Exact::INFINITY };
         let (x, y) = (x.lowest(), y.lowest());
-        match x.plus(&y, MOST_BITS).filter(|_| y.twos <= MOST_TWOS) {
-            Some(sum) => Exact(Some(sum)),
-            // The rounded term is a float, so the odd part of its denominator is 1. So this term
-            // does not enlarge the odd part of the denominator of the total.
-            None => Exact::from_f64(term.to_f64_up()).map_or(Exact::INFINITY, |up| self.plus(&up)),
+        let sum = x.plus(&y);
+        if y.twos <= MOST_TWOS && (x.odd == y.odd || sum.odd.bit_len() <= MOST_BITS) {
+            return Exact(Some(sum));
         }
+        // The rounded term is a float, so the odd part of its denominator is 1. So this term does
+        // not enlarge the odd part of the denominator of the total.
+        Exact::from_f64(term.to_f64_up()).map_or(Exact::INFINITY, |up| self.plus(&up))
     }
     /// Subtract `other`, or return 0 when `other` is larger. If this number is infinity, return
     /// infinity.
@@ -175,7 +176,7 @@ impl Exact {
         let Some(x) = &self.0 else { return Exact::INFINITY };
         match &other.0 {
             Some(y) if other < self => {
-                let (number, subtracted, odd, twos) = x.aligned(y, usize::MAX).unwrap_or_default();
+                let (number, subtracted, odd, twos) = x.aligned(y);
                 Exact(Some(Fraction { number: number - subtracted, odd, twos }))
             }
             _ => Exact::ZERO,
@@ -214,28 +215,21 @@ impl Fraction {
     }
     /// Write two fractions with a common denominator. The denominator is an odd number times a
     /// power of two. Return both numerators, this odd number, and the exponent of the power of two.
-    /// Return `None` when the odd parts differ and the odd part of the common denominator has more
-    /// than `max_bits` bits.
-    fn aligned(&self, other: &Self, max_bits: usize) -> Option<(UBig, UBig, UBig, usize)> {
+    fn aligned(&self, other: &Self) -> (UBig, UBig, UBig, usize) {
         let twos = self.twos.max(other.twos);
-        let (mut x, mut y) =
-            (&self.number << (twos - self.twos), &other.number << (twos - other.twos));
+        let (x, y) = (&self.number << (twos - self.twos), &other.number << (twos - other.twos));
         if self.odd == other.odd {
-            return Some((x, y, self.odd.clone(), twos));
+            return (x, y, self.odd.clone(), twos);
         }
         let common = (&self.odd).gcd(&other.odd);
         let (mine, theirs) = (&self.odd / &common, &other.odd / &common);
         let odd = &mine * &other.odd;
-        if max_bits < odd.bit_len() {
-            return None;
-        }
-        (x, y) = (x * theirs, y * mine);
-        Some((x, y, odd, twos))
+        (x * theirs, y * mine, odd, twos)
     }
-    fn plus(&self, other: &Self, max_bits: usize) -> Option<Self> {
+    fn plus(&self, other: &Self) -> Self {
         if self.odd != other.odd {
-            let (x, y, odd, twos) = self.aligned(other, max_bits)?;
-            return Some(Fraction { number: x + y, odd, twos });
+            let (x, y, odd, twos) = self.aligned(other);
+            return Fraction { number: x + y, odd, twos };
         }
         // Usually, the odd parts are equal. For equal odd parts, this code is faster than
         // `aligned`, which makes copies.
@@ -244,7 +238,7 @@ impl Fraction {
             0 => &fine.number + &coarse.number,
             shift => &fine.number + (&coarse.number << shift),
         };
-        Some(Fraction { number, odd: fine.odd.clone(), twos: fine.twos })
+        Fraction { number, odd: fine.odd.clone(), twos: fine.twos }
     }
     /// Compare two fractions. If the odd parts are equal, the code first compares bounds on the two
     /// values. This comparison needs no shift of a number. For most pairs, these bounds decide.
@@ -261,10 +255,8 @@ impl Fraction {
                 return order;
             }
         }
-        match self.aligned(other, usize::MAX) {
-            Some((x, y, ..)) => x.cmp(&y),
-            None => Ordering::Equal,
-        }
+        let (x, y, ..) = self.aligned(other);
+        x.cmp(&y)
     }
     /// Return the number of decimals that are necessary to write this fraction exactly. Return
     /// `None` if more than `MOST_DECIMALS` are necessary.

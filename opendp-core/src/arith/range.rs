@@ -3,10 +3,11 @@
 use super::shown;
 use crate::{Error, Result};
 
-/// Check that a range is from a finite number to the same or a larger finite number.
+/// Check that both ends of a range are finite, and that the lower end does not exceed the upper
+/// end.
 ///
 /// # Errors
-/// `Argument` with the name `bounds`, and with both numbers, otherwise.
+/// Otherwise `Argument` with the name `bounds`. The message shows both ends.
 ///
 /// ```
 /// use opendp_core::arith::check_range;

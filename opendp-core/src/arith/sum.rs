@@ -17,8 +17,7 @@ use crate::{Error, Result};
 pub fn inf_sum(values: &[f64]) -> Result<f64> {
     match values {
         // Two values need a single addition, which rounds once and is faster than `rounded_sum`.
-        // Adding 0.0 turns -0.0 into +0.0.
-        [left, right] => left.inf_add(*right).map(|sum| sum + 0.0).map_err(|_| overflow()),
+        [left, right] => left.inf_add(*right).map_err(|_| overflow()),
         _ => rounded_sum(values, to_f64_up),
     }
 }

@@ -64,7 +64,7 @@ fn the_range_of_a_type_is_stated_and_quotes_are_mentioned() {
     assert!(!f64::from_json(&json!([])).unwrap_err().to_string().contains("quotes"));
 }
 #[test]
-fn an_integer_is_one_in_every_digit() {
+fn only_the_digits_decide_whether_a_number_is_an_integer() {
     // These numbers are not integers, so they are refused. The `f64` nearest to each number is an
     // integer, but `from_json` reads the digits and not this `f64`.
     refuse::<u32>("1e-400");

@@ -8,7 +8,7 @@ use crate::domain::descriptor;
 use crate::erased::AnyDomain;
 use crate::frame::by_name;
 use crate::{
-    Arg, Argument, Atom, AtomDomain, Cell, Column, Constructed, DataFrame, Domain, Error,
+    Arg, Argument, Atom, AtomDomain, Carrier, Cell, Column, Constructed, DataFrame, Domain, Error,
     HashableAtom, Named, OptionDomain, Result, TheDomain, TypeName, named,
 };
 
@@ -126,17 +126,27 @@ impl Argument for Vec<ColumnDomain> {
         TypeName::generic("Vec", [TypeName::plain("ColumnDomain")])
     }
     fn accepts(arg: &Arg) -> bool {
-        Self::from_arg(arg).is_ok()
+        matches!(arg, Arg::List(_)) || Self::from_arg(arg).is_ok()
     }
     fn from_arg(arg: &Arg) -> Result<Self> {
-        let column_of = |arg: &Arg| match arg {
-            Arg::Made(Constructed::Domain(domain)) => ColumnDomain::of(domain),
-            _ => None,
+        let column_of = |(place, arg): (usize, &Arg)| {
+            let column = match arg {
+                Arg::Made(Constructed::Domain(domain)) => ColumnDomain::of(domain),
+                _ => None,
+            };
+            column.ok_or_else(|| {
+                Error::FailedCast(format!(
+                    "expected the domain of a cell as item {}, such as an `atom_domain` or an \
+                     `option_domain`, found {}",
+                    place + 1,
+                    arg.describe()
+                ))
+            })
         };
         let list = match arg {
             Arg::Json(Json::Null) => Some(Vec::new()),
             Arg::Json(Json::Array(items)) if items.is_empty() => Some(Vec::new()),
-            Arg::List(items) => items.iter().map(column_of).collect(),
+            Arg::List(items) => return items.iter().enumerate().map(column_of).collect(),
             Arg::Value(value) => value.downcast_ref::<Self>().cloned(),
             _ => None,
         };
@@ -228,12 +238,8 @@ impl<K: HashableAtom> DataFrameDomain<K> {
     /// frame has no columns.
     pub fn empty(&self) -> DataFrame<K> {
         let columns = self.schema().unwrap_or_default();
-        let mut empty = <DataFrame<K> as crate::Carrier>::buffer();
         let made = columns.iter().map(|(name, column)| (name.clone(), column.empty()));
-        if let Ok(frame) = DataFrame::new(made) {
-            empty.append(frame);
-        }
-        empty
+        DataFrame::new(made).unwrap_or_else(|_| Carrier::buffer())
     }
 }
 
@@ -358,6 +364,18 @@ mod tests {
         assert_ne!(any, ColumnDomain::new(AtomDomain::<i64>::default()));
         assert_eq!(any, ColumnDomain::new(AtomDomain::<i32>::default()));
         assert!(any.cell::<i32>().is_some() && any.cell::<Option<i32>>().is_none());
+    }
+    #[test]
+    fn an_element_domain_that_is_no_domain_of_cells_is_named() {
+        let atom = Constructed::Domain(AnyDomain::new(AtomDomain::<i32>::default()));
+        let list = |inner: AnyDomain| {
+            Arg::List(vec![atom.clone().into(), Constructed::Domain(inner).into()])
+        };
+        let pair = list(AnyDomain::new(OptionDomain::new(AtomDomain::<f64>::default())));
+        assert_eq!(Vec::<ColumnDomain>::from_arg(&pair).unwrap().len(), 2);
+        let wrong = list(AnyDomain::new(AtomDomain::<crate::IBig>::default()));
+        let error = Vec::<ColumnDomain>::from_arg(&wrong).unwrap_err().to_string();
+        assert!(error.contains("item 2") && error.contains("AtomDomain<IBig>"), "{error}");
     }
     #[test]
     fn reads_any_text_as_a_member() {

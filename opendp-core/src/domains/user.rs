@@ -96,7 +96,7 @@ pub(crate) fn described(function: &str, identifier: &str, described: &Json) -> J
 /// measures distances between the members of this domain. Third, domains with the same identifier
 /// and descriptor have the same members. Fourth, no code changes the value before the release is
 /// made. There are two reasons: the function runs only once, and a value of another language, such
-/// as a Python list, is held by reference. Fifth, each use of a value reads the same content. So
+/// as a Python list, is not copied. Fifth, each use of a value reads the same content. So
 /// the value must not be a Python iterator, because the first use consumes the iterator.
 ///
 /// # Errors

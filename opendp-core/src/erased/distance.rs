@@ -18,8 +18,8 @@ trait ErasedDistance: Any + Send + Sync {
     fn fits(&self, other: &AnyDistance) -> Result<bool>;
     fn valid(&self) -> Result<()>;
     fn exact_numbers(&self) -> [Option<AnyNumber>; 3];
-    /// Return the result of [`Distance::in_either_direction`]. `None` means that this function does
-    /// not change the loss.
+    /// Return the result of [`Distance::in_either_direction`]. `None` means that the result is the
+    /// loss itself.
     fn either(&self) -> Option<AnyDistance>;
 }
 impl<Q: Distance> ErasedDistance for Q {

@@ -1,5 +1,6 @@
 //! Work that is divided among threads without deadlocks, even if the current thread holds a lock.
 
+use std::panic::resume_unwind;
 use std::sync::LazyLock;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -42,7 +43,7 @@ pub fn with_threads<R: Send>(work: impl FnOnce(bool) -> R + Send) -> R {
     {
         let (result, handles) = pool.install(|| collected(|| work(true)));
         pass_on(handles);
-        return result;
+        return result.unwrap_or_else(|panic| resume_unwind(panic));
     }
     work(false)
 }

@@ -1,14 +1,14 @@
 //! Handles of conversations (queryables and sessions) that this library cannot find in an answer.
 
 use std::cell::Cell;
-use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{mem, thread};
 
 use super::turn::Turn;
 
-/// A list of the turns of a conversation. Code outside of this library keeps the conversation. A
-/// conversation is a queryable or a session. A [turn](crate::Turn) is the permission of a
-/// conversation to answer.
+/// The turns of a conversation that code outside of this library keeps. A conversation is a
+/// queryable or a session. A [turn](crate::Turn) is the permission of a conversation to answer.
 ///
 /// An answer can contain a queryable or a session inside of an object of another language. Code of
 /// that language can also keep the queryable or the session somewhere else. In both cases,
@@ -101,11 +101,12 @@ pub(super) fn within<R>(turn: &Turn, run: impl FnOnce() -> R) -> R {
     let _run = Run::begin(Some(turn));
     run()
 }
-/// Call `work`, and also return the handles that were made during the call on this thread. The
-/// caller runs the work for another thread, and that thread [passes the handles on](pass_on).
-pub(crate) fn collected<R>(work: impl FnOnce() -> R) -> (R, Vec<Handle>) {
+/// Call `work`, and also return the handles that were made during the call on this thread. If
+/// `work` panics, return the panic instead of the result. The caller runs the work for another
+/// thread. That thread [passes the handles on](pass_on), and then continues the panic.
+pub(crate) fn collected<R>(work: impl FnOnce() -> R) -> (thread::Result<R>, Vec<Handle>) {
     let run = Run::begin(None);
-    let result = work();
+    let result = catch_unwind(AssertUnwindSafe(work));
     let handles = with_made(|made| made.last_mut().map(mem::take)).unwrap_or_default();
     drop(run);
     (result, handles)

@@ -98,6 +98,19 @@ fn failures_panics_and_other_threads_of_the_library_close_conversations_as_well(
     assert!(catch_unwind(AssertUnwindSafe(panics)).is_err());
     let third = made.lock().unwrap().remove(0);
     assert!(second.ask().is_err() && third.ask().is_err());
+    // The panic of work that this thread passes to another thread.
+    let panics_elsewhere = || {
+        Turns::new().begin(nothing, |_| -> Result<()> {
+            with_threads(|_| {
+                made.lock().unwrap().push(Kept::open());
+                panic!("a panic of a test")
+            })
+        })
+    };
+    assert!(catch_unwind(AssertUnwindSafe(panics_elsewhere)).is_err());
+    let fourth = made.lock().unwrap().remove(0);
+    assert_eq!(fourth.1.turns().len(), 1);
+    assert!(fourth.ask().is_err());
     // The control: after the panic, no run is left on this thread.
     assert!(Handle::new().turns().is_empty());
     assert_eq!(Kept::open().ask(), Ok(2));

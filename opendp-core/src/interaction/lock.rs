@@ -29,13 +29,13 @@ impl<S> Lock<S> {
     fn locked(&self) -> Result<Locked<'_, S>> {
         let here = other_than(&self.holder)?;
         let state = self.state.lock().map_err(poisoned)?;
-        Ok(Locked { _named: Named::new(&self.holder, here)?, state })
+        Ok(Locked { _holder: Holder::new(&self.holder, here)?, state })
     }
 }
 /// A locked state. The fields are dropped in this order: the id of this thread is cleared first,
 /// and then the state is unlocked.
 struct Locked<'a, S> {
-    _named: Named<'a>,
+    _holder: Holder<'a>,
     state: MutexGuard<'a, S>,
 }
 /// Return the id of this thread. Return an error if this thread is the holder of the lock.
@@ -85,17 +85,17 @@ impl Drop for HeldLock {
 
 /// The id of the thread that holds a lock. When the thread releases the lock, the id is cleared,
 /// even after a panic.
-struct Named<'a> {
+struct Holder<'a> {
     holder: &'a Mutex<Option<thread::ThreadId>>,
     _held: HeldLock,
 }
-impl<'a> Named<'a> {
+impl<'a> Holder<'a> {
     fn new(holder: &'a Mutex<Option<thread::ThreadId>>, here: thread::ThreadId) -> Result<Self> {
         *holder.lock().map_err(poisoned)? = Some(here);
-        Ok(Named { holder, _held: HeldLock::new() })
+        Ok(Holder { holder, _held: HeldLock::new() })
     }
 }
-impl Drop for Named<'_> {
+impl Drop for Holder<'_> {
     fn drop(&mut self) {
         if let Ok(mut holder) = self.holder.lock() {
             *holder = None;

@@ -250,7 +250,8 @@ impl Grounds {
     }
     /// Check that the distance between two outputs is at most the bound of the map. Return 0 if the
     /// map makes no claim, or if the distance between the inputs is infinite or cannot be computed.
-    /// Otherwise return 1, or an error if the distance between the outputs exceeds the bound.
+    /// Otherwise return 1, or an error if the distance between the outputs exceeds the bound or
+    /// cannot be computed.
     fn close(
         &self,
         transformation: &AnyTransformation,

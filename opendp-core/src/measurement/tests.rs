@@ -30,6 +30,8 @@ fn other_maps_and_measures_keep_what_an_accuracy_bounds() {
         assert_eq!(converted.accuracy(0.05), Ok(vec![Some(1.0)]));
         let released = converted.then(|| Ok(Function::map(|x: &i32| Ok(*x))));
         assert!(!released.unwrap().bounds_scores());
+        let composed = made.clone().with_accuracy_of([made.clone(), made]);
+        assert_eq!(composed.bounds_scores(), in_scores);
     }
 }
 

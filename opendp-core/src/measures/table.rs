@@ -18,8 +18,10 @@ impl PrivacyProfile {
     /// `delta(-epsilon) = 1 - e^-epsilon (1 - delta(epsilon))`. This equation maps the first point
     /// to a mirror point at a negative epsilon. Before the first point, the bound is the chord
     /// between the mirror point and the first point. Without points, the bound is 1. All results
-    /// are rounded up. The bound is the best possible: for some mechanism with these points, a
-    /// smaller bound would be wrong.
+    /// are rounded up. If the points lie on the profile of a mechanism, the bound is the best
+    /// possible: for some mechanism with these points, a smaller bound would be wrong. If the
+    /// points are only upper bounds, they may not be convex in `e^epsilon`. Then a smaller bound
+    /// can exist.
     ///
     /// # Errors
     /// `InvalidDistance` when an epsilon is negative, is not finite, or does not exceed the

@@ -143,7 +143,8 @@ where
         }
     }
 }
-fn norm<const P: usize, Q: Number + InfCast<f64>>(differences: &[Q]) -> Result<Q>
+/// Return the `P`-norm of differences, rounded up.
+pub(super) fn norm<const P: usize, Q: Number + InfCast<f64>>(differences: &[Q]) -> Result<Q>
 where
     f64: InfCast<Q>,
 {

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use serde_json::Value as Json;
 
-use super::norm::{AbsoluteDistance, changes, check_numbers};
-use crate::arith::{Directed, DirectedFloat, InfCast, Number};
+use super::norm::{AbsoluteDistance, changes, check_numbers, norm};
+use crate::arith::{InfCast, Number};
 use crate::domain::descriptor;
 use crate::{
     Atom, AtomDomain, Distance, DistanceOn, HashableAtom, MapDomain, Metric, MetricOn, Named,
@@ -64,20 +64,16 @@ where
 {
     fn distance(&self, left: &HashMap<K, V>, right: &HashMap<K, V>) -> Result<Option<(u32, Q, Q)>> {
         let changes: Vec<Q> = changes(left, right)?;
-        let (mut parts, mut total, mut squares, mut largest) = (0, Q::zero(), 0.0_f64, Q::zero());
-        for change in changes {
-            if Q::zero() < change {
+        let (mut parts, mut largest) = (0, Q::zero());
+        for change in &changes {
+            if Q::zero() < *change {
                 parts += 1;
             }
-            total = total.inf_add(change)?;
-            let wide = f64::inf_cast(change)?;
-            squares = squares.inf_add(wide.inf_mul(wide)?)?;
-            if largest < change {
-                largest = change;
+            if largest < *change {
+                largest = *change;
             }
         }
-        let norm = if P == 1 { total } else { Q::inf_cast(squares.inf_sqrt()?)? };
-        Ok(Some((parts, norm, largest)))
+        Ok(Some((parts, norm::<P, Q>(&changes)?, largest)))
     }
 }
 
@@ -124,5 +120,16 @@ mod tests {
         assert_eq!(l1.distance(&left, &right).unwrap(), Some((2, 7.0, 4.0)));
         let l2 = L02InfDistance::new(AbsoluteDistance::<f64>::new());
         assert_eq!(l2.distance(&left, &right).unwrap(), Some((2, 5.0, 4.0)));
+    }
+    #[test]
+    fn a_norm_is_not_limited_by_the_other_norm() {
+        // The sum of the changes is 150, which exceeds the largest `i8`. The length is 86.6.
+        let (left, right) = (HashMap::from([(1, 50_i8), (2, 50), (3, 50)]), HashMap::new());
+        let l2 = L02InfDistance::new(AbsoluteDistance::<i8>::new());
+        assert_eq!(l2.distance(&left, &right).unwrap(), Some((3, 87, 50)));
+        // The square of the change exceeds all floats, but the sum does not.
+        let (left, right) = (HashMap::from([(1, 1e200)]), HashMap::new());
+        let l1 = L01InfDistance::new(AbsoluteDistance::<f64>::new());
+        assert_eq!(l1.distance(&left, &right).unwrap(), Some((1, 1e200, 1e200)));
     }
 }

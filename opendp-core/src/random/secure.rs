@@ -10,7 +10,7 @@ use zeroize::{Zeroize, Zeroizing};
 ///
 /// The words are the output of ChaCha20 (Bernstein 2008, "ChaCha, a variant of Salsa20"; RFC 8439).
 /// The keys are replaced as in a fast-key-erasure generator (Bernstein 2017, "Fast-key-erasure
-/// random-number generators"):
+/// random-number generators"). In detail:
 ///
 /// * each refill makes 4 more words than the buffer holds. The first 4 words become the next key.
 ///   The next key overwrites the old key, and every word is zeroed when it is drawn. So an attacker

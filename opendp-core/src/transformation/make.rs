@@ -136,8 +136,9 @@ where
         typed!(Parts::each_of(input.untyped, &element, fits, &function), Stage::eval)
     }
     /// Make a transformation whose function keeps or drops each record alone, and then acts on each
-    /// kept record alone. If `all`, the function keeps all records. `element` is the element domain
-    /// of the output. The caller is responsible for the claim that [`Transformation`] states.
+    /// kept record alone. If `all` is `true`, the function keeps all records. `element` is the
+    /// element domain of the output. The caller is responsible for the claim that
+    /// [`Transformation`] states.
     ///
     /// # Errors
     /// `MetricSpace` when the metric does not fit the domain of the output.

@@ -9,6 +9,10 @@ use crate::budget;
 const NEAR_END: &str = "not known: a number is near an end of its integer type, so the \
                         true sum may be beyond this end. Use a wider type, such as i64";
 
+/// An addition to the bounds of several answers, if choices are among these answers.
+const OF_CHOICES: &str =
+    "; the bound of a choice is on the difference between its score and the best score";
+
 /// The report of a release.
 pub(crate) struct Report {
     /// The report as JSON, for programs.
@@ -50,10 +54,15 @@ impl Report {
             Json::Null if self.near_end => NEAR_END.into(),
             Json::Null => "not known for this mechanism".into(),
             Json::Array(bounds) => match &bounds[..] {
-                [bound, others @ ..] if others.iter().all(|other| other == bound) => each(bound),
+                [bound, others @ ..]
+                    if !self.in_scores && others.iter().all(|other| other == bound) =>
+                {
+                    each(bound)
+                }
                 _ => format!(
-                    "{}, in the order of the answers; each bound alone holds in 95 % of releases",
-                    Json::from(&bounds[..])
+                    "{}, in the order of the answers; each bound alone holds in 95 % of releases{}",
+                    Json::from(&bounds[..]),
+                    if self.in_scores { OF_CHOICES } else { "" }
                 ),
             },
             bound if self.in_scores => format!(

@@ -24,7 +24,10 @@ fn an_accuracy_says_what_it_bounds() {
     };
     let number = json!({"domain": {"atom_domain": {"T": "i64"}}, "metric": {"absolute_distance": {"T": "i64"}}});
     let vector = json!({"domain": counts["domain"], "metric": {"l1_distance": {"T": "i64"}}});
+    let choice = json!({"noisy_max": {"output_measure": "max_divergence", "scale": 20.0}});
+    let two = json!({"composition": {"measurements": [{"chain": [choice]}, {"chain": [choice]}]}});
     for (space, link, data, says) in [
+        (&counts, two, "[3, 5]", "the bound of a choice is on the difference between its score"),
         (
             &counts,
             json!({"noisy_max": {"output_measure": "max_divergence", "scale": 20.0}}),
