@@ -1,14 +1,12 @@
 //! Checks the number of records that the input domain states.
 
-use opendp_core::{Atom, Error, Result};
-
-use crate::symmetric::Records;
+use opendp_core::{Domain, Error, Result, VectorDomain};
 
 /// Check that the size of the domain is known, and return this size. If `stated` contains a size,
 /// check that both sizes are equal. If the size of the domain is unknown, the error message ends
 /// with `advice`.
-pub(crate) fn known_size<T: Atom>(
-    domain: &Records<T>,
+pub(crate) fn known_size<D: Domain>(
+    domain: &VectorDomain<D>,
     stated: Option<usize>,
     advice: &str,
 ) -> Result<usize> {
@@ -21,4 +19,22 @@ pub(crate) fn known_size<T: Atom>(
             "input: the number of records must be known; {advice}"
         ))),
     }
+}
+/// Check that the size of the domain is known and at least 1, and return this size. The message of
+/// an error ends with `advice`.
+pub(crate) fn size_with_mean<D: Domain>(domain: &VectorDomain<D>, advice: &str) -> Result<usize> {
+    match known_size(domain, None, advice)? {
+        0 => Err(Error::MakeTransformation(format!(
+            "input: expected a size of at least 1, found 0 records, which have no mean; {advice}"
+        ))),
+        size => Ok(size),
+    }
+}
+/// Return the number of records minus `ddof`. Check that the result is at least 1.
+pub(crate) fn degrees_of_freedom(size: usize, ddof: usize) -> Result<usize> {
+    size.checked_sub(ddof).filter(|rest| 0 < *rest).ok_or_else(|| {
+        Error::MakeTransformation(format!(
+            "ddof: expected less than {size}, the number of records, found {ddof}"
+        ))
+    })
 }

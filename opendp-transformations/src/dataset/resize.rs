@@ -30,15 +30,16 @@ use crate::symmetric::Changes;
 /// random order then gives each record the same probability to be kept. In the second case, the
 /// metric of the output depends on the order. Then the copies of `constant` are shuffled too.
 ///
-/// The data can arrive in chunks. If the metric of the input ignores the order, several cores can
-/// read the chunks. Each core keeps at most `size` records. If a core gets more records, the core
-/// keeps a uniform choice of its records (see `sample.rs`). In the two cases above, the records are
-/// put into a uniform order at the end. Now take a uniform order of all records and all copies of
-/// `constant`. The output has the same distribution as the first `size` records in this order. The
-/// proof describes the output as these first `size` records. If the metric of the input depends on
-/// the order, the chunks must arrive in the order of the records. Then the first `size` records are
-/// kept. In this case there are no partial results, because partial results are merged in any
-/// order.
+/// The data can arrive in chunks. If the metric of the input ignores the order, several threads can
+/// read the chunks. Each thread keeps at most `size` records. If a thread gets more records, the
+/// thread keeps a uniform choice of its records (see `sample.rs`). In the two cases above, the
+/// records are put into a uniform order at the end. Now take a uniform order of all records and all
+/// copies of `constant`. The output has the same distribution as the first `size` records in this
+/// order. The proof describes the output as these first `size` records.
+///
+/// If the metric of the input depends on the order, the chunks must arrive in the order of the
+/// records. Then the first `size` records are kept. In this case there are no partial results,
+/// because partial results are merged in any order.
 ///
 /// # Postcondition
 /// The output has `size` records. Each record of the output is a record of the input or `constant`.

@@ -20,7 +20,8 @@ use crate::rows::each::call;
 ///
 /// # Postcondition
 /// The output contains the records that are neither null nor NaN, in the same order. The output has
-/// the metric of the input. The size is unknown, even if the size of the input is known.
+/// the metric of the input. The element domain of the output excludes NaN and has no bounds. The
+/// size is unknown, even if the size of the input is known.
 ///
 /// # Map
 /// `d_out = d_in`.

@@ -82,7 +82,8 @@ fn index<T: HashableAtom>(categories: Vec<T>) -> Result<HashMap<T, usize, Random
     }
     Ok(index)
 }
-/// Make a table of the values, which states a place of each value.
+/// Map each value to its place in the list. If a value occurs several times, the table states its
+/// last place.
 pub(crate) fn places<T: HashableAtom>(values: Vec<T>) -> HashMap<T, usize, RandomState> {
     let mut places = HashMap::with_capacity_and_hasher(values.len(), RandomState::default());
     for (place, value) in values.into_iter().enumerate() {

@@ -10,6 +10,7 @@ use opendp_core::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::stated::{degrees_of_freedom, size_with_mean};
 use crate::sum::exact::grid::{Exact, Grid};
 use crate::sum::exact::offset::{Offset, Wide};
 use crate::{Pairwise, Sequential};
@@ -71,7 +72,7 @@ use crate::{Pairwise, Sequential};
 /// by at most `h`. The file `grid.rs` proves this.
 ///
 /// # Errors
-/// `MakeTransformation` when the size is unknown, or when the size is not above `ddof`.
+/// `MakeTransformation` when the size is unknown, zero, or not above `ddof`.
 /// `MakeTransformation` when the domain of a part has no bounds, contains NaN, or has an infinite
 /// bound. The map returns `Overflow` when its value does not fit `T`.
 ///
@@ -102,15 +103,8 @@ where
     M: DatasetMetric + MetricOn<VectorDomain<PairDomain<AtomDomain<T>, AtomDomain<T>>>>,
 {
     let domain = input.domain();
-    let Some(size) = domain.size() else {
-        let reason = "input: the number of records must be known; state the `size` of the domain";
-        return Err(Error::MakeTransformation(reason.into()));
-    };
-    let divisor = size.checked_sub(ddof).filter(|rest| 0 < *rest).ok_or_else(|| {
-        Error::MakeTransformation(format!(
-            "ddof: expected less than {size}, the number of records, found {ddof}"
-        ))
-    })?;
+    let size = size_with_mean(domain, "state the `size` of the domain")?;
+    let divisor = degrees_of_freedom(size, ddof)?;
     let offset = |part: &AtomDomain<T>| {
         let bounds = part.closed_bounds()?;
         Offset::new(bounds.lower().to_f64(), bounds.upper().to_f64())

@@ -9,7 +9,7 @@ use opendp_core::{
     Result, Space, StabilityMap, SymmetricDistance, Transformation, VectorDomain,
 };
 
-use crate::stated::known_size;
+use crate::stated::size_with_mean;
 use crate::sum::exact::lattice::Lattice;
 use crate::symmetric::{Aggregate, Records, through_symmetric};
 
@@ -89,10 +89,10 @@ register! {
 fn mean<T: Atom + Float + Distance + Into<f64>>(
     input: Space<Records<T>, SymmetricDistance>,
 ) -> Result<Aggregate<T, AtomDomain<T>, AbsoluteDistance<T>>> {
-    let size = known_size(input.domain(), None, "use `make_resize` first")?;
+    let size = size_with_mean(input.domain(), "use `make_resize` first")?;
     let bounds = input.domain().element().closed_bounds()?;
     let lattice = Lattice::new(bounds.lower().to_f64(), bounds.upper().to_f64())?;
-    let grid = Grid::new::<T>(&lattice, size)?;
+    let grid = Grid::new::<T>(&lattice, size);
     let output = Space::new(AtomDomain::non_nan(), AbsoluteDistance::new())?;
     let map = StabilityMap::new(move |d_in: &u32| {
         let d_out = T::from_dyadic(
@@ -116,14 +116,8 @@ struct Grid {
     divisor: u128,
 }
 impl Grid {
-    fn new<T: Float>(lattice: &Lattice, size: usize) -> Result<Self> {
-        if size == 0 {
-            return Err(Error::MakeTransformation(
-                "input: expected a size of at least 1, found 0 records, which have no mean; use \
-                 `make_resize` first"
-                    .into(),
-            ));
-        }
+    /// Choose the multiples for the means of `size` records. `size` is at least 1.
+    fn new<T: Float>(lattice: &Lattice, size: usize) -> Self {
         let smallest = T::from_dyadic(&1_i32.to_ibig(), i64::MIN / 2, Rounding::Up).to_f64();
         let lowest = dyadic(smallest).map_or(0, |(_, exponent)| i64::from(exponent));
         // Let `p` be the number of bits of a mantissa. Choose the smallest spacing `g` for which
@@ -131,12 +125,12 @@ impl Grid {
         let bits = u64::BITS - lattice.magnitude().saturating_sub(1).leading_zeros();
         let lattice = i64::from(lattice.exponent());
         let exponent = (lattice + i64::from(bits) - i64::from(T::MANTISSA_BITS)).max(lowest);
-        // `factor` is at most 2^3. `divisor` is the number of records times a power of two. This
+        // `factor` is at most 2^2. `divisor` is the number of records times a power of two. This
         // power is at most 2^64, except if both bounds are zero. If both bounds are zero, all
         // records are zero, so the mean is zero for any divisor.
         let divisor = u128::try_from(size).unwrap_or(u128::MAX);
         let divisor = divisor.saturating_mul(power(exponent - lattice));
-        Ok(Grid { exponent, factor: power(lattice - exponent), divisor })
+        Grid { exponent, factor: power(lattice - exponent), divisor }
     }
     /// Return an upper bound on the change of the mean at symmetric distance `d_in`, in units of
     /// the spacing `g`.

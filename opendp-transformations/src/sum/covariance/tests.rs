@@ -130,7 +130,7 @@ fn says_what_is_missing() {
     let bounded = space::<f64, SymmetricDistance>((0.0, 1.0), (0.0, 1.0), 3).domain().clone();
     refuse(bounded.clone().without_size(), 0, "number of records");
     refuse(bounded.clone(), 3, "ddof");
-    refuse(bounded.with_size(0), 0, "ddof");
+    refuse(bounded.with_size(0), 0, "at least 1, found 0 records");
     let free = PairDomain::new(AtomDomain::non_nan(), AtomDomain::non_nan());
     refuse(VectorDomain::new(free).with_size(2), 0, "make_clamp");
 }

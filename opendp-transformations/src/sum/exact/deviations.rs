@@ -39,7 +39,7 @@ use opendp_core::{
     StabilityMap, SymmetricDistance, Transformation,
 };
 
-use crate::stated::known_size;
+use crate::stated::{degrees_of_freedom, size_with_mean};
 use crate::sum::exact::grid::{Exact, Grid};
 use crate::sum::exact::offset::{Moments, Offset};
 use crate::symmetric::{Aggregate, Records};
@@ -51,22 +51,8 @@ pub(crate) fn deviations<T: Atom + Float + Distance + Into<f64>>(
     input: Space<Records<T>, SymmetricDistance>,
     ddof: Option<usize>,
 ) -> Result<Aggregate<T, AtomDomain<T>, AbsoluteDistance<T>>> {
-    let size = known_size(input.domain(), None, "use `make_resize` first")?;
-    if size == 0 {
-        return Err(Error::MakeTransformation(
-            "input: expected a size of at least 1, found 0 records, which have no mean; use \
-             `make_resize` first"
-                .into(),
-        ));
-    }
-    let divisor = match ddof {
-        None => 1,
-        Some(ddof) => size.checked_sub(ddof).filter(|rest| 0 < *rest).ok_or_else(|| {
-            Error::MakeTransformation(format!(
-                "ddof: expected less than {size}, the number of records, found {ddof}"
-            ))
-        })?,
-    };
+    let size = size_with_mean(input.domain(), "use `make_resize` first")?;
+    let divisor = ddof.map_or(Ok(1), |ddof| degrees_of_freedom(size, ddof))?;
     let bounds = input.domain().element().closed_bounds()?;
     let offset = Offset::new(bounds.lower().to_f64(), bounds.upper().to_f64())?;
     let rule = Rule { size, divisor, range: offset.range(), exponent: 2 * offset.exponent() };
