@@ -62,7 +62,11 @@ pub use ratio::Ratio;
 pub use sum::{Term, largest_of, sum_of};
 pub use weight::Weight;
 
+use opendp_core::arith::Directed;
 use opendp_core::{Error, Result};
+
+use crate::Scale;
+use crate::samplers::power_of_two;
 
 /// The maximum number of bounds to list. A release can have several answers. The number of answers
 /// can come from a JSON document, and a document can state any number. Without this limit, a list
@@ -78,6 +82,20 @@ pub(crate) fn check(alpha: f64) -> Result<()> {
             "alpha: expected a probability above 0 and at most 1, found {alpha:?}"
         )))
     }
+}
+
+/// Add `2^k / 2` to a bound on the noise, and round up. The result bounds the error of a release
+/// that is rounded to the nearest multiple of `2^k`.
+fn with_half_step(noise: f64, scale: Scale, k: i32) -> Result<f64> {
+    // On the finest lattice (`k = -1074`), `2^k / 2` is not a float, so this number is rounded up
+    // to the least positive float. All floats are on this lattice. So at scale 0, the release
+    // equals the true number, and nothing is added.
+    let half = match power_of_two(k - 1) {
+        0.0 if scale.value() == 0.0 => 0.0,
+        0.0 => f64::from_bits(1),
+        half => half,
+    };
+    noise.inf_add(half)
 }
 
 /// List the same bound once for each of `count` answers. If the count is unknown or very large,

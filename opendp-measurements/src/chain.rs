@@ -231,7 +231,7 @@ mod tests {
         assert_eq!(release.accuracy(0.5).unwrap(), [None]);
     }
     #[test]
-    fn count_then_laplace_is_test_vector_80() {
+    fn the_loss_of_a_noisy_count_is_the_distance_over_the_scale() {
         let release = make_laplace(numbers(), Scale::new(2.0).unwrap(), None).unwrap();
         let release = make_chain_mt(release, count()).unwrap();
         assert_eq!([1, 3].map(|d| release.map(&d).unwrap()), [0.5, 1.5]);

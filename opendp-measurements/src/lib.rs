@@ -1,8 +1,11 @@
 //! Private mechanisms, exact samplers for these mechanisms, and combinators that join mechanisms.
 //!
 //! - [`make_laplace`] and [`make_gaussian`] add noise to a number or to each number of a vector.
+//! - [`make_continuous_gaussian`] also adds continuous Gaussian noise to integers, and rounds the
+//!   sum.
 //! - [`make_geometric`] adds discrete Laplace noise to integers. If the releases are limited to an
-//!   interval, each release takes constant time.
+//!   interval, the executed instructions depend neither on the data nor on the noise, except with a
+//!   tiny probability.
 //! - [`make_canonical_noise`] adds the canonical noise of a given epsilon and delta. For binary
 //!   data, some hypothesis tests with this noise reach the largest power that epsilon and delta
 //!   permit.
@@ -37,6 +40,16 @@
 //! - [`make_parallel_composition`] makes a release of each part of a data set. Each record is in at
 //!   most one part. So for one added or removed record, the loss is the largest loss of a single
 //!   release.
+//! - [`make_poisson_subsampling`] and [`make_fixed_size_subsampling`] run a measurement on a random
+//!   sample of the data. The sample stays secret, so the loss is smaller.
+//!   [`make_population_amplification`] states the smaller loss if the data already are a secret
+//!   sample.
+//! - [`make_group_privacy`] computes a bound on the loss of groups of records from the loss of one
+//!   record.
+//! - [`make_pureDP_to_zCDP`], [`make_zCDP_to_approxDP`], [`make_fix_delta`] and similar
+//!   constructors convert a loss from one privacy measure to another.
+//! - [`make_user_measurement`], [`new_function`], [`new_queryable`] and [`new_privacy_profile`]
+//!   accept functions and losses for which the caller is responsible.
 //! - [`accounting`] computes tight and certified bounds on the loss of a composition.
 //! - [`samplers`] draws the noise with exactly the probabilities that the proofs assume.
 //!
@@ -104,7 +117,6 @@ mod conversion;
 mod custom;
 mod group_privacy;
 mod legacy;
-
 mod noise;
 #[cfg(test)]
 mod privacy_test;

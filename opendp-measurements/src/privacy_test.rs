@@ -145,7 +145,7 @@ fn draws_of_a_float_keep_to_the_map_on_every_lattice() {
     for (x, y, k) in
         [(0.0, 1.0, None), (0.5, 1.5, Some(0)), (1.0, 2.0, Some(2)), (-0.1, 0.9, Some(-3))]
     {
-        let scale = |factor: f64| Scale::new(factor * 1.0).unwrap();
+        let scale = |scale: f64| Scale::new(scale).unwrap();
         let honest = make_laplace(input.clone(), scale(1.0), k).unwrap();
         let cheat = make_laplace(input.clone(), scale(0.5), k).unwrap();
         let epsilon = honest.map(&(y - x)).unwrap();

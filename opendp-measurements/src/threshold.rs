@@ -173,9 +173,9 @@ where
     Ok((keep, N::Measure::default(), map, accuracy_of(N::accuracy, scale, lattice, None)))
 }
 
-/// Build the function that releases some of the keys of a map. `keep` gets all nonzero numbers. It
-/// replaces numbers by noisy numbers, and returns the indices of the numbers that are released.
-/// The layout of the new map depends only on the released keys and on a random seed.
+/// Build the function that releases some of the keys of a map. `keep` gets all nonzero numbers.
+/// `keep` replaces these numbers by noisy numbers, and returns the indices of the numbers that are
+/// released. The layout of the new map depends only on the released keys and on a random seed.
 //
 // This function only makes an object. See `map_of` in `noise.rs` for the C ABI.
 #[allow(improper_ctypes_definitions, reason = "no C code calls it")]
@@ -187,9 +187,7 @@ where
     Function::map(move |data: &HashMap<K, V>| kept_entries(data, &*keep))
 }
 
-/// Release some of the keys of a map. `keep` gets all nonzero numbers. It replaces numbers by noisy
-/// numbers, and returns the indices of the numbers that are released. The layout of the new map
-/// depends only on the released keys and on a random seed.
+/// Run the function that [`keeping`] builds.
 ///
 /// The capacity of a map and the order of its keys depend on the order of insertions, and on keys
 /// that were removed earlier. So the data are not modified in place. The new map has the capacity

@@ -17,12 +17,13 @@ const ALMOST_NEVER: f64 = 1e-12;
 /// sum may be beyond this end. If the result is `true`, the error has no bound, and the caller must
 /// not state an interval.
 ///
-/// `release` is a release of this measurement, as JSON. It is a number, or numbers in lists and
-/// objects at any depth. Each number is compared with the ends of all integer types among the
-/// [types of the answers](Measurement::answer_types). If such a type is not known, the number is
-/// compared with the ends of all integer types. The lower ends of unsigned types are left out,
-/// because a sum of unsigned integers cannot be below 0. Floats do not saturate, so the result for
-/// floats is `false`.
+/// `release` is a release of this measurement, as JSON. A release is a number, or contains numbers
+/// in lists and objects at any depth. Each number is compared with the ends of all integer types
+/// among the [types of the answers](Measurement::answer_types). If such a type is not known, the
+/// number is compared with the ends of all integer types. The lower ends of unsigned types are left
+/// out, because a sum of unsigned integers cannot be below 0. Floats do not saturate, so the result
+/// for floats is `false`. If the accuracy of the measurement is not known, only an integer that
+/// equals an end is near this end.
 ///
 /// # Example
 /// ```

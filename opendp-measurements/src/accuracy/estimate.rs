@@ -62,17 +62,28 @@ impl Estimate {
     /// # Errors
     /// `Overflow` when the sum exceeds all floats, or a weight has too many digits.
     pub fn plus(&self, other: &Estimate) -> Result<Self> {
-        let mut noises = self.noises.clone();
+        self.clone().added(other)
+    }
+    /// Add another estimate, without a copy of this estimate.
+    fn added(mut self, other: &Estimate) -> Result<Self> {
+        let mut removed = false;
         for (name, weight, noise) in &other.noises {
-            match place(&noises, *name) {
-                Ok(place) => noises[place].1 = noises[place].1.plus(*weight)?,
-                Err(place) => noises.insert(place, (*name, *weight, *noise)),
+            match place(&self.noises, *name) {
+                Ok(place) => {
+                    let both = self.noises[place].1.plus(*weight)?;
+                    self.noises[place].1 = both;
+                    removed |= both.is_zero();
+                }
+                Err(place) => self.noises.insert(place, (*name, *weight, *noise)),
             }
         }
-        noises.retain(|(_, weight, _)| !weight.is_zero());
+        if removed {
+            self.noises.retain(|(_, weight, _)| !weight.is_zero());
+        }
         let (low, high) = (self.value.neg_inf_add(other.value)?, self.value.inf_add(other.value)?);
-        let rounding = self.rounding.inf_add(other.rounding)?.inf_add(high.inf_sub(low)?)?;
-        Ok(Estimate { value: high, noises, rounding })
+        self.rounding = self.rounding.inf_add(other.rounding)?.inf_add(high.inf_sub(low)?)?;
+        self.value = high;
+        Ok(self)
     }
     /// Subtract another estimate.
     ///
@@ -98,7 +109,7 @@ impl Estimate {
     /// # Errors
     /// The errors of [`plus`](Estimate::plus).
     pub fn sum<'a>(all: impl IntoIterator<Item = &'a Estimate>) -> Result<Self> {
-        all.into_iter().try_fold(Estimate::public(0.0), |sum, each| sum.plus(each))
+        all.into_iter().try_fold(Estimate::public(0.0), Estimate::added)
     }
     /// Return an upper bound on the distance between this number and the true number. The bound
     /// holds except with probability `alpha`.
@@ -144,10 +155,10 @@ impl Estimate {
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
         for above in [a, b] {
             for below in [c, d] {
-                let sign = if (above < 0.0) == (below < 0.0) { 1.0 } else { -1.0 };
-                let up = above.inf_div(below).unwrap_or(sign * f64::INFINITY);
-                let down = above.neg_inf_div(below).unwrap_or(sign * f64::INFINITY);
-                (low, high) = (low.min(down), high.max(up));
+                // `inf_div` fails only above the largest float, and `neg_inf_div` fails only below
+                // the lowest float.
+                low = low.min(above.neg_inf_div(below).unwrap_or(f64::NEG_INFINITY));
+                high = high.max(above.inf_div(below).unwrap_or(f64::INFINITY));
             }
         }
         Ok((low, high))
@@ -182,11 +193,8 @@ impl Estimate {
 /// the estimates.
 pub fn simultaneous(estimates: &[&Estimate], alpha: f64) -> Result<Vec<(f64, f64)>> {
     check(alpha)?;
-    let independent = estimates.iter().enumerate().all(|(place, estimate)| {
-        estimates[..place].iter().all(|other| !estimate.shares_noise(other))
-    });
     let count = f64::inf_cast(estimates.len().max(1))?;
-    let share = if independent && alpha < 1.0 {
+    let share = if are_independent(estimates) && alpha < 1.0 {
         // The probability for each interval is 1 - exp(ln(1 - alpha) / n), rounded down.
         let each = (-alpha).inf_ln_1p()?.inf_div(count)?;
         -(each.inf_exp_m1()?)
@@ -200,6 +208,15 @@ pub fn simultaneous(estimates: &[&Estimate], alpha: f64) -> Result<Vec<(f64, f64
         )));
     }
     estimates.iter().map(|estimate| estimate.interval(share)).try_collected()
+}
+/// Return whether no noise is in two of the estimates.
+fn are_independent(estimates: &[&Estimate]) -> bool {
+    let mut names = Vec::new();
+    for estimate in estimates {
+        names.extend(estimate.noises.iter().map(|(name, ..)| *name));
+    }
+    names.sort_unstable();
+    names.windows(2).all(|pair| pair[0] != pair[1])
 }
 /// Find the place of a noise in a sorted list, or the place where it can be inserted.
 fn place(noises: &[(u64, Weight, Noise)], name: u64) -> Result<usize, usize> {
@@ -228,6 +245,12 @@ mod tests {
         assert!(two.accuracy(0.05).unwrap() < 1.7 * alone);
         let nothing = twice.minus(&first).unwrap().minus(&first).unwrap();
         assert_eq!(nothing.interval(0.05), Ok((0.0, 0.0)));
+        // If several noises are added and some of them are subtracted again, the rest stays.
+        let many: Vec<Estimate> = (0..100).map(|place| laplace(f64::from(place), 1.0)).collect();
+        let all = Estimate::sum(&many).unwrap();
+        let rest = all.minus(&Estimate::sum(&many[1..]).unwrap()).unwrap();
+        assert_eq!((all.value(), all.noises().count()), (4950.0, 100));
+        assert_eq!((rest.value(), rest.noises().count(), rest.accuracy(0.05)), (0.0, 1, Ok(alone)));
         let half = two.times(Weight::new(1, 2).unwrap()).unwrap();
         let error = half.accuracy(0.05).unwrap() * 2.0 / two.accuracy(0.05).unwrap();
         assert!((error - 1.0).abs() < 1e-12, "{error}");
@@ -251,8 +274,10 @@ mod tests {
         // this probability would be 1/4.
         assert!((apart[0].1 - -(1.0 - 0.5_f64.sqrt()).ln()).abs() < 1e-12);
         let sum = first.plus(&other).unwrap();
-        let joined = simultaneous(&[&first, &sum], 0.5).unwrap();
-        assert!((joined[0].1 - 4_f64.ln()).abs() < 1e-12);
+        for estimates in [[&first, &sum], [&first, &first]] {
+            let joined = simultaneous(&estimates, 0.5).unwrap();
+            assert!((joined[0].1 - 4_f64.ln()).abs() < 1e-12);
+        }
     }
     #[test]
     fn a_quotient_is_between_the_quotients_of_the_ends() {
@@ -265,5 +290,10 @@ mod tests {
         assert_eq!(sum.quotient(&few, 0.05), Ok((f64::NEG_INFINITY, f64::INFINITY)));
         let both = few.quotient(&count, 0.05).unwrap();
         assert!(both.0 < 0.0 && 0.02 < both.1);
+        // A quotient that exceeds all floats is in its interval, too.
+        let (large, small) = (Estimate::public(1e300), Estimate::public(1e-300));
+        assert_eq!(large.quotient(&small, 0.05), Ok((f64::MAX, f64::INFINITY)));
+        let negative = large.times(-1).unwrap();
+        assert_eq!(negative.quotient(&small, 0.05), Ok((f64::NEG_INFINITY, f64::MIN)));
     }
 }

@@ -6,8 +6,8 @@ use opendp_core::arith::{Directed, DirectedFloat};
 
 use crate::Scale;
 use crate::accuracy::laplace_accuracy::negative_ln;
+use crate::accuracy::with_half_step;
 use crate::recent::{Recent, recent};
-use crate::samplers::power_of_two;
 use crate::tails::{discrete_gaussian_tail, gaussian_tail};
 
 /// Return an upper bound on the error of a released number. If `lattice` is `k`, the number is a
@@ -32,15 +32,7 @@ pub(crate) fn accuracy(scale: Scale, lattice: Option<i32>, alpha: f64) -> Result
 /// `Overflow` when the bound exceeds all floats.
 pub(crate) fn continuous_accuracy(scale: Scale, k: i32, alpha: f64) -> Result<f64> {
     let noise = quantile(alpha)?.inf_mul(scale.value())?;
-    // On the finest lattice (`k = -1074`), `2^k / 2` is not a float, so this number is rounded up
-    // to the least positive float. All floats are on this lattice. So at scale 0, the release
-    // equals the true number, and nothing is added.
-    let half = match power_of_two(k - 1) {
-        0.0 if scale.value() == 0.0 => 0.0,
-        0.0 => f64::from_bits(1),
-        half => half,
-    };
-    noise.inf_add(half)
+    with_half_step(noise, scale, k)
 }
 
 /// Return an upper bound on the error of a released integer. The bound is the least integer `a` for

@@ -191,14 +191,15 @@ pub fn largest_of(terms: &[Term], alpha: f64) -> Result<f64> {
     check(alpha)?;
     let noises: Vec<Term> =
         terms.iter().copied().filter(|term| 0 < term.count && !term.weight.is_zero()).collected();
-    let Some(wanted) = Some(alpha).filter(|alpha| *alpha < 1.0 && !noises.is_empty()) else {
+    if alpha == 1.0 || noises.is_empty() {
         let mut slacks =
             noises.iter().map(|term| term.noise.slack.inf_mul(term.weight.magnitude_up()?));
         return slacks.try_fold(0.0, |top: f64, slack| Ok(top.max(slack?)));
-    };
-    // Let p be the probability that |w Z| exceeds t for one noise Z with the weight w. Round ln(1 -
-    // alpha) up, and the sum of all ln(1 - p) down. The first number must be at most the second.
-    let wanted = (-wanted).inf_ln_1p()?;
+    }
+    // Let `p` be the probability that `|w Z|` exceeds `t` for one noise `Z` with the weight `w`.
+    // Round `ln(1 - alpha)` up, and the sum of all `ln(1 - p)` down. The first number must be at
+    // most the second number.
+    let wanted = (-alpha).inf_ln_1p()?;
     let fits = |t: f64| -> Result<bool> {
         let mut total = 0.0_f64;
         for term in &noises {

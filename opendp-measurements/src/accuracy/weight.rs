@@ -27,25 +27,25 @@ impl Weight {
         if denominator == 0 {
             return Err(Error::argument("denominator", "expected a number other than 0"));
         }
-        Weight::reduced(numerator.into(), denominator.into())
+        Ok(Weight::reduced(numerator.into(), denominator.into()))
     }
-    fn reduced(numerator: i128, denominator: i128) -> Result<Self> {
+    /// Cancel the common factors of the numerator and the denominator. Make the denominator
+    /// positive.
+    fn reduced(numerator: i128, denominator: i128) -> Self {
         let by = divisor(numerator, denominator);
         let by = if denominator < 0 { -by } else { by };
-        Ok(Weight { numerator: numerator / by, denominator: denominator / by })
+        Weight { numerator: numerator / by, denominator: denominator / by }
     }
     pub(crate) fn times(self, other: Weight) -> Result<Self> {
-        // First cancel the common factors of each numerator and the denominator of the other
-        // weight. So the numbers stay small.
+        // Cancel the common factors of each numerator and the denominator of the other weight. Each
+        // weight is already reduced. So the product is reduced, too.
         let (a, b) = (
-            Weight::reduced(self.numerator, other.denominator)?,
-            Weight::reduced(other.numerator, self.denominator)?,
+            Weight::reduced(self.numerator, other.denominator),
+            Weight::reduced(other.numerator, self.denominator),
         );
-        let numerator = a.numerator.checked_mul(b.numerator);
-        let denominator = a.denominator.checked_mul(b.denominator);
-        let (numerator, denominator) =
-            (numerator.ok_or_else(large)?, denominator.ok_or_else(large)?);
-        Weight::reduced(numerator, denominator)
+        let numerator = a.numerator.checked_mul(b.numerator).ok_or_else(large)?;
+        let denominator = a.denominator.checked_mul(b.denominator).ok_or_else(large)?;
+        Ok(Weight { numerator, denominator })
     }
     pub(crate) fn plus(self, other: Weight) -> Result<Self> {
         let by = divisor(self.denominator, other.denominator);
@@ -56,7 +56,7 @@ impl Weight {
             Some((sum, self.denominator.checked_mul(theirs)?))
         };
         let (numerator, denominator) = sum().ok_or_else(large)?;
-        Weight::reduced(numerator, denominator)
+        Ok(Weight::reduced(numerator, denominator))
     }
     pub(crate) fn is_zero(self) -> bool {
         self.numerator == 0

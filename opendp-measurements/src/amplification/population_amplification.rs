@@ -163,7 +163,7 @@ where
 /// # Errors
 /// * `MakeMeasurement` when the members of the domain do not consist of a fixed number of records
 /// * `MakeMeasurement` when the population is smaller than the sample, or larger than 2^53
-/// * `NotImplemented` when the metric is not one of the metrics of the precondition
+/// * `MakeMeasurement` when the metric is not one of the metrics of the precondition
 /// * `MakeMeasurement` when the measurement has a loss at distance 0
 /// * from the map: the errors of the measurement's map
 ///

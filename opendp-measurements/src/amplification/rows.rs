@@ -1,5 +1,6 @@
-//! Checks that data consist of rows that a sample can select.
+//! The rows of data, from which samples are drawn.
 
+use opendp_core::random::{NoEntropy, uniform_below, with_secure};
 use opendp_core::{Domain, Error, Result};
 
 /// Check that the members of a domain consist of records, and that any selection of these records
@@ -21,6 +22,28 @@ pub(super) fn check_rows<D: Domain>(domain: &D) -> Result<()> {
     )))
 }
 
+/// Choose `kept` of `count` rows, and return their places in increasing order. All choices are
+/// equally likely. If there are fewer than `kept` rows, choose all rows.
+///
+/// # Errors
+/// [`NoEntropy`] if the source ends.
+pub(super) fn chosen(count: usize, kept: usize) -> Result<Vec<usize>, NoEntropy> {
+    let mut places: Vec<usize> = (0..count).collect();
+    let kept = kept.min(count);
+    with_secure(|source| {
+        // Each place is drawn uniformly from the places that are not drawn yet. So a small sample
+        // needs few draws, even if there are many rows.
+        for next in 0..kept {
+            let left = count - next;
+            places.swap(next, next + uniform_below(left as u64, source)? as usize);
+        }
+        Ok::<(), NoEntropy>(())
+    })?;
+    places.truncate(kept);
+    places.sort_unstable();
+    Ok(places)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -37,5 +60,21 @@ mod tests {
         // Frames without a schema can have different columns. Then their rows do not fit into one
         // frame, so the domain of these frames does not recombine.
         assert!(check_rows(&DataFrameDomain::<String>::default()).is_err());
+    }
+    #[test]
+    fn each_row_is_chosen_as_often_as_any_other() {
+        let mut counts = [0_i32; 10];
+        for _ in 0..10_000 {
+            let places = chosen(10, 3).unwrap();
+            assert!(places.len() == 3 && places.is_sorted_by(|first, second| first < second));
+            places.into_iter().for_each(|place| counts[place] += 1);
+        }
+        // The tolerance 370 is eight standard deviations of each count.
+        assert!(counts.iter().all(|count| (count - 3000).abs() < 370), "{counts:?}");
+        assert_eq!(
+            [chosen(3, 5), chosen(3, 3), chosen(0, 2)],
+            [Ok(vec![0, 1, 2]), Ok(vec![0, 1, 2]), Ok(vec![])]
+        );
+        assert_eq!(chosen(3, 0), Ok(vec![]));
     }
 }

@@ -2,7 +2,7 @@
 
 use opendp_core::arith::{Directed, shown};
 use opendp_core::erased::{AnyDistance, AnyDomain, AnyMetric, AnyValue};
-use opendp_core::random::{NoEntropy, shuffle, with_secure};
+use opendp_core::random::{NoEntropy, with_secure};
 use opendp_core::{
     Approximate, Carrier, Chunk, Domain, Error, Function, InsertDeleteDistance, MaxDivergence,
     Measurement, PrivacyMap, Result, SmoothedMaxDivergence, SymmetricDistance,
@@ -10,7 +10,7 @@ use opendp_core::{
 
 use crate::amplification::AmplifiableMeasure;
 use crate::amplification::population_amplification::{PopulationMetric, check_common, replacing};
-use crate::amplification::rows::check_rows;
+use crate::amplification::rows::{check_rows, chosen};
 use crate::samplers::BernoulliLanes;
 
 /// A metric on data sets of any size. Samples of two close data sets can be coupled.
@@ -331,7 +331,7 @@ fn any_of(records: u32, rate: f64) -> Result<f64> {
 /// * `MakeMeasurement` when the members of the domain, such as texts, do not consist of records
 /// * `MakeMeasurement` when the domain does not fix the size of the sample
 /// * `MakeMeasurement` when `size` is below the size of the sample, or above 2^53
-/// * `NotImplemented` when the metric is not one of the metrics of the precondition
+/// * `MakeMeasurement` when the metric is not one of the metrics of the precondition
 /// * `MakeMeasurement` when the measurement has a loss at distance 0
 /// * from the map: the errors of the measurement's map
 ///
@@ -371,13 +371,11 @@ where
     let next = measurement.function().clone();
     let function = Function::map(move |data: &DI::Carrier| {
         let rows = data.chunk();
-        let mut places: Vec<usize> = (0..rows.rows()).collect();
-        with_secure(|source| shuffle(&mut places, source))?;
-        places.truncate(kept);
-        places.sort_unstable();
         let mut sample = DI::Carrier::buffer();
         sample.append_rows(rows.narrow(0..0));
-        places.into_iter().for_each(|row| sample.append_rows(rows.narrow(row..row + 1)));
+        chosen(rows.rows(), kept)?
+            .into_iter()
+            .for_each(|row| sample.append_rows(rows.narrow(row..row + 1)));
         next.eval(&sample)
     });
     Ok(Measurement::new(input, measurement.measure().clone(), function, map))

@@ -146,7 +146,13 @@ fn comparable<MO: Measure>(measure: &MO, d_mid: MO::Distance) -> Result<MO::Dist
     let d_mid = measure.read_loss(d_mid).map_err(located)?;
     d_mid.check().map_err(located)?;
     match d_mid.at_most(&d_mid) {
-        Err(Error::NotImplemented(_)) => measure.join(&measure.split(&d_mid)?),
+        Err(Error::NotImplemented(_)) => {
+            let parts = measure.split(&d_mid).and_then(|parts| measure.join(&parts));
+            parts.map_err(|error| match error {
+                Error::NotImplemented(_) => error.at("argument `output_measure`"),
+                other => located(other),
+            })
+        }
         _ => Ok(d_mid),
     }
 }

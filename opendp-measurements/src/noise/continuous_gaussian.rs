@@ -36,8 +36,8 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 /// of integers saturate at the ends of their type.
 ///
 /// # Map
-/// `d_out = mu^2 / 2`, rounded up once. The exact value is `(d_in / scale)^2 / 2`. At scale 0, any
-/// distance above 0 gives infinity.
+/// `d_out = (d_in / scale)^2 / 2`, rounded up once. This number is `mu^2 / 2`. The distance 0 gives
+/// 0. At scale 0, any other distance gives infinity.
 ///
 /// # Proof
 /// Let `s` be the scale, and `x`, `y` the numbers of two members, with

@@ -41,8 +41,8 @@ impl Candidate for AnyValue {
         }
     }
 }
-/// Return the largest float that is at most `score`. A float reaches a threshold, which is a float,
-/// if and only if `score` reaches the threshold.
+/// Return the largest float that is at most `score`. The threshold is a float. So the returned
+/// float reaches the threshold if and only if `score` reaches the threshold.
 fn number(score: &AnyValue) -> Result<f64> {
     macro_rules! integers {
         ($($T:ty)*) => {

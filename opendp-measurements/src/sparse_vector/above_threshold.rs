@@ -99,7 +99,8 @@ where
     let map = losing_any(threshold.cost(), input.metric().clone());
     Ok(Measurement::new(input, MaxDivergence, answering(threshold), map))
 }
-/// Build the privacy map. A distance of another type than the distances of the metric is an error.
+/// Build the privacy map. If the type of a distance is not the type of the metric's distances, the
+/// map returns an error.
 fn losing_any(
     cost: Cost,
     metric: AnyScoreMetric<false>,

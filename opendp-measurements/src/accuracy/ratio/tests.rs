@@ -15,7 +15,7 @@ fn a_weight_is_barely_above_its_number() {
     for number in [0.0, 1e-6, 0.3, 1.0, 12345.678, 1e14, 3.7e17] {
         let found = above(number).unwrap();
         let (down, up) = (found.magnitude_down().unwrap(), found.magnitude_up().unwrap());
-        assert!(number <= down && up <= number * (1.0 + 1e-9), "{number} {up}");
+        assert!(number <= down && up <= number * (1.0 + 2_f64.powi(-31)), "{number} {up}");
     }
     assert!(above(1e30).is_err() && above(1e-30).is_err());
 }
@@ -65,6 +65,9 @@ fn other_noises_are_refused() {
     }
     for bad in [(1.0, 0.0), (f64::NAN, 1.0), (0.0, f64::INFINITY)] {
         assert_eq!(Ratio::new(&a, &b, bad, 0.05).unwrap_err().kind(), "Argument");
+    }
+    for alpha in [0.0, 1.5, -0.1, f64::NAN] {
+        assert_eq!(Ratio::new(&a, &b, bounds, alpha).unwrap_err().kind(), "InvalidDistance");
     }
     let ratio = Ratio::new(&a, &b, bounds, 0.05).unwrap();
     let other = released(5.0, noise(Noise::discrete_laplace, 2.0));

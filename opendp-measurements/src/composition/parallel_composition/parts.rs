@@ -30,7 +30,8 @@ pub struct Parts<T> {
 impl<T> Parts<T> {
     /// Make a partition from a function that returns the part of a row, or `None` for a row without
     /// a part. Equal rows must be in the same part. Here `0.0` and `-0.0` are equal rows, and all
-    /// NaN are equal rows.
+    /// NaN are equal rows. [`make_parallel_composition`](crate::make_parallel_composition) leaves
+    /// out each row whose part has no measurement.
     pub fn by(place: impl Fn(&T) -> Option<usize> + Send + Sync + 'static) -> Self {
         Parts { place: Arc::new(place), count: None, written: Json::Null }
     }
