@@ -11,8 +11,8 @@
 //! **How well.** Choose a [`Budget`] for all answers together. A budget is [an
 //! epsilon](Budget::epsilon), [an epsilon and a delta](Budget::epsilon_delta), or [a
 //! rho](Budget::rho). An epsilon and a delta also pay for Gaussian noise and for keys that are not
-//! public. Their losses compose tightly. A smaller budget gives more privacy. An epsilon of 1 is a
-//! common choice.
+//! public. Under such a budget, losses compose tightly. A smaller budget gives more privacy. An
+//! epsilon of 1 is a common choice.
 //!
 //! **In what shares.** Choose a [`Split`]: [evenly](Split::evenly) over a number of questions, [by
 //! weights](Split::by_weights), [as you go](Split::as_you_go), or [by kinds of
@@ -257,6 +257,7 @@ pub use opendp_report::visible;
 pub use plan::{Answers, Asked, Goal, Noised, Plan, Planned, Solved};
 pub use query::Query;
 pub use question::{Answer, Question};
+pub(crate) use report::written_up;
 pub use report::{Entry, ErrorIn, Journal, Report, counted, short};
 pub use rows::{Averaged, Centre, Rows, Summed};
 pub use split::{ShareKind, Split};

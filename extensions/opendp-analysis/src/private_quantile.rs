@@ -61,11 +61,11 @@ pub(crate) type Choose<MO> =
 /// at distance `d_in` are at most `range` apart under `RangeDistance`, by the proof of
 /// [`make_quantile_rank_scores`](opendp_transformations::make_quantile_rank_scores).
 /// Second, [`make_noisy_max`](opendp_measurements::make_noisy_max) bounds the loss of choosing an
-/// index, for scores that are at most `range` apart. The scale of the noise is exactly the float
-/// `b * scale`. The map divides by the same float. So the rounding of this product does not make
-/// the map too small. Third, the released candidate is a function of the chosen index and of a
-/// public list (Dwork, Roth 2014, Proposition 2.1). The order of the sorted candidates does not
-/// depend on the data.
+/// index, for scores that are at most `range` apart. The product `b * scale` is rounded up to a
+/// float. This float is the scale of the noise, and the map divides by the same float. So the
+/// rounding does not make the map too small. Third, the released candidate is a function of the
+/// chosen index and of a public list (Dwork, Roth 2014, Proposition 2.1). The order of the sorted
+/// candidates does not depend on the data.
 ///
 /// For `a / b` strictly between 0 and 1, the range of the changes of all scores is at most twice
 /// the largest change of one score. If `a / b` is 0 or 1, each added, removed or replaced row

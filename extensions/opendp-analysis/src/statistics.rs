@@ -27,11 +27,11 @@
 //! several questions about one table, use a [`Context`]. A missing number (NaN) counts as 0. If a
 //! function has bounds, the numbers are then clamped to these bounds.
 
-use opendp_core::arith::{Exact, check_range};
+use opendp_core::arith::check_range;
 use opendp_core::{Atom, Error, MaxDivergence, Result};
 use opendp_transformations::Key;
 
-use crate::context::Groups;
+use crate::context::{Groups, Rows, Statistic, written_up};
 use crate::{Budget, Context, PrivacyUnit, Split, Table};
 
 /// The largest probability with which an interval misses the true number.
@@ -72,7 +72,9 @@ pub struct Private {
     /// interval is known. The interval includes the error of noise. It excludes the errors of
     /// clamping and of replacing NaN by 0.
     pub interval: Option<(f64, f64)>,
-    /// The loss: an epsilon, rounded up.
+    /// The loss: an epsilon, rounded up to a float as in
+    /// [`Report::to_json`](crate::context::Report::to_json). The loss is at most the stated
+    /// epsilon.
     pub loss: f64,
 }
 
@@ -97,70 +99,44 @@ pub fn count<'a, T: Atom>(rows: impl Into<Data<'a, T>>, epsilon: f64) -> Result<
 ///
 /// # Errors
 /// The errors of [`count`]. `Argument` also when rows are not numbers, when a bound is not finite,
-/// or when the lower bound exceeds the upper bound. `Argument`, `BudgetExceeded` or `Overflow` when
-/// the bounds are so large or so near to 0 that floats cannot represent a number of the search for
-/// the noise.
+/// or when the lower bound exceeds the upper bound. `Argument`, `BudgetExceeded`,
+/// `MakeTransformation` or `Overflow` when the bounds are so large or so near to 0 that floats
+/// cannot represent a sum, or a number of the search for the noise.
 pub fn sum<'a, T: Atom>(
     rows: impl Into<Data<'a, T>>,
     epsilon: f64,
     bounds: (f64, f64),
 ) -> Result<Private> {
-    check_range(bounds)?;
-    let data = rows.into();
-    if !data.public_size {
-        return in_one_group(grouped(&data)?, epsilon, |groups| groups.sum(ROWS, bounds));
-    }
-    let context = open(numbers(&data)?, true, epsilon)?;
-    let (lower, upper) = bounds;
-    let rows = context.query().spending(Budget::epsilon(epsilon)?).column(ROWS).impute(0.0);
-    let answer = rows.clamp(lower, upper).sum().laplace()?.release()?;
-    let interval = answer.interval(ALPHA)?;
-    finished(&context, answer.value, Some(interval))
+    clamped(rows.into(), epsilon, bounds, |groups| groups.sum(ROWS, bounds), |rows| rows.sum())
 }
 /// Replace NaN by 0, clamp the rows to bounds, and take their mean. If the number of rows is
 /// private, the mean is a sum divided by a count. The sum and the count each take half of epsilon.
 ///
 /// # Errors
-/// The errors of [`sum`]. `MakeTransformation` when the number of rows is public and 0.
+/// The errors of [`sum`]. `Argument` also when the number of rows is public and 0.
 pub fn mean<'a, T: Atom>(
     rows: impl Into<Data<'a, T>>,
     epsilon: f64,
     bounds: (f64, f64),
 ) -> Result<Private> {
-    check_range(bounds)?;
-    let data = rows.into();
-    if !data.public_size {
-        return in_one_group(grouped(&data)?, epsilon, |groups| groups.mean(ROWS, bounds));
-    }
-    let context = open(numbers(&data)?, true, epsilon)?;
-    let (lower, upper) = bounds;
-    let rows = context.query().spending(Budget::epsilon(epsilon)?).column(ROWS).impute(0.0);
-    let answer = rows.clamp(lower, upper).mean().laplace()?.release()?;
-    let interval = answer.interval(ALPHA)?;
-    finished(&context, answer.value, Some(interval))
+    let rows = rows.into();
+    check_rows(&rows, 1)?;
+    clamped(rows, epsilon, bounds, |groups| groups.mean(ROWS, bounds), |rows| rows.mean())
 }
 /// Replace NaN by 0, clamp the rows to bounds, and take their variance. The divisor of the variance
 /// is the number of rows minus 1. If the number of rows is private, the variance is computed from a
 /// count, a sum and a sum of squares. Each of these three takes a third of epsilon.
 ///
 /// # Errors
-/// The errors of [`sum`]. `MakeTransformation` when the number of rows is public and below 2.
+/// The errors of [`sum`]. `Argument` also when the number of rows is public and below 2.
 pub fn variance<'a, T: Atom>(
     rows: impl Into<Data<'a, T>>,
     epsilon: f64,
     bounds: (f64, f64),
 ) -> Result<Private> {
-    check_range(bounds)?;
-    let data = rows.into();
-    if !data.public_size {
-        return in_one_group(grouped(&data)?, epsilon, |groups| groups.variance(ROWS, bounds));
-    }
-    let context = open(numbers(&data)?, true, epsilon)?;
-    let (lower, upper) = bounds;
-    let rows = context.query().spending(Budget::epsilon(epsilon)?).column(ROWS).impute(0.0);
-    let answer = rows.clamp(lower, upper).variance().laplace()?.release()?;
-    let interval = answer.interval(ALPHA)?;
-    finished(&context, answer.value, Some(interval))
+    let rows = rows.into();
+    check_rows(&rows, 2)?;
+    clamped(rows, epsilon, bounds, |groups| groups.variance(ROWS, bounds), |rows| rows.variance())
 }
 /// Replace NaN by 0, and choose a candidate near a quantile of the rows, by noisy distances in
 /// rank. No interval is known.
@@ -230,6 +206,15 @@ fn numbers<T: Atom>(data: &Data<'_, T>) -> Result<Table> {
 fn grouped<T: Atom>(data: &Data<'_, T>) -> Result<Table> {
     numbers(data)?.with(GROUP, vec![false; data.rows.len()])
 }
+/// If the number of rows is public, check that there are at least `least` rows.
+fn check_rows<T>(data: &Data<'_, T>, least: usize) -> Result<()> {
+    let rows = data.rows.len();
+    if data.public_size && rows < least {
+        let reason = format!("expected a public number of at least {least}, found {rows}");
+        return Err(Error::argument("rows", reason));
+    }
+    Ok(())
+}
 /// Open a context for one question. One person has one row.
 fn open(table: Table, public_size: bool, epsilon: f64) -> Result<Context<MaxDivergence>> {
     let unit = match public_size {
@@ -237,6 +222,26 @@ fn open(table: Table, public_size: bool, epsilon: f64) -> Result<Context<MaxDive
         false => PrivacyUnit::person(1)?,
     };
     Context::new(table, unit, Budget::epsilon(epsilon)?, Split::as_you_go())
+}
+/// Return a statistic of the rows, clamped to bounds. If the number of rows is private, all rows
+/// are in one group, and `of_groups` asks for the statistic of this group. If the number of rows is
+/// public, `of_rows` makes the statistic.
+fn clamped<T: Atom>(
+    data: Data<'_, T>,
+    epsilon: f64,
+    bounds: (f64, f64),
+    of_groups: impl for<'c> FnOnce(Groups<'c, MaxDivergence>) -> Groups<'c, MaxDivergence>,
+    of_rows: for<'c> fn(Rows<'c, MaxDivergence, f64>) -> Statistic<'c, MaxDivergence, f64>,
+) -> Result<Private> {
+    check_range(bounds)?;
+    if !data.public_size {
+        return in_one_group(grouped(&data)?, epsilon, of_groups);
+    }
+    let context = open(numbers(&data)?, true, epsilon)?;
+    let rows = context.query().spending(Budget::epsilon(epsilon)?).column(ROWS).impute(0.0);
+    let answer = of_rows(rows.clamp(bounds.0, bounds.1)).laplace()?.release()?;
+    let interval = answer.interval(ALPHA)?;
+    finished(&context, answer.value, Some(interval))
 }
 /// Return a statistic of all rows, which are in one group. The number of rows is private.
 fn in_one_group(
@@ -258,7 +263,7 @@ fn finished(
     value: f64,
     interval: Option<(f64, f64)>,
 ) -> Result<Private> {
-    let loss = context.report().exact_total().first().map_or(0.0, Exact::to_f64_up);
+    let loss = context.report().exact_total().first().map_or(0.0, written_up);
     Ok(Private { value, interval, loss })
 }
 

@@ -208,6 +208,8 @@ impl Truncated {
         source: &mut S,
     ) -> Result<Option<i128>, NoEntropy> {
         let threshold = self.least + i64::from(bernoulli(self.more, source)?);
+        // The stated threshold is at least the scale. So in each turn of the loop, the noise is
+        // below the drawn threshold with a probability above 0.2.
         loop {
             let (negative, magnitude) = discrete_laplace(self.scale, source)?;
             let Ok(noise) = i64::try_from(magnitude) else { continue };

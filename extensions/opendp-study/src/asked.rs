@@ -12,7 +12,9 @@ use super::{CellType, Cells, Outcome, Study};
 
 impl Study {
     /// Read the columns, answer all questions, and return the answers with intervals. Each interval
-    /// holds with probability `1 - alpha`. If one question is wrong, answer no question.
+    /// contains the true number with a probability of at least `1 - alpha`;
+    /// [`Cell::interval`](crate::Cell::interval) states an exception. If one question is wrong,
+    /// answer no question.
     ///
     /// # Errors
     /// The errors of `read`, and errors about the split, the columns and the questions. `Argument`

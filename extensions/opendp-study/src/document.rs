@@ -301,8 +301,8 @@ impl QuestionFields {
         Err(Error::argument(field, reason))
     }
     /// Check that the question counts or chooses something. A histogram needs a category, an edge,
-    /// or the count of all other rows. `top_k` needs a `k` of at least 1, and at least two
-    /// categories.
+    /// or the count of all other rows. `top_k` needs at least two categories, and a `k` from 1 to
+    /// the number of categories.
     pub(super) fn check_not_empty(&self) -> Result<()> {
         let none = |names: &Option<Vec<_>>| names.as_ref().is_some_and(Vec::is_empty);
         let (field, what) = match self.wanted() {

@@ -24,8 +24,8 @@ fn found<'a>(json: &'a Json, path: &Path) -> Option<&'a Json> {
         Segment::Enum { .. } | Segment::Unknown => None,
     })
 }
-/// Say what a field of a number expects. `serde` names a type of Rust, or only says that a number
-/// is invalid.
+/// Replace a message of `serde` about a number. Such a message names a type of Rust, or only says
+/// that a number is invalid. The new message says what the field expects, and what was found.
 fn plain(reason: String, found: Option<&Json>) -> String {
     const WHOLE: &str = "expected a whole number of at least 0";
     match found {

@@ -35,7 +35,7 @@
 //!
 //! # The context
 //!
-//! | field | holds |
+//! | field | contents |
 //! |---|---|
 //! | `unit` | `{"person": n}`: a person adds or removes at most `n` rows. `{"answers_of_person": n}`: a person changes at most `n` rows, and the number of rows is public |
 //! | `rows` | under `answers_of_person`, optionally the number of rows; `opendp ask --dry-run` needs it |
@@ -107,7 +107,7 @@
 //! # Ok::<(), opendp_core::Error>(())
 //! ```
 //!
-//! | field | holds |
+//! | field | contents |
 //! |---|---|
 //! | `group_by` | the columns, of integers, texts or `bool`; rows with equal cells in all of them are in one group |
 //! | `keys` | `{column: [value, ..], ..}`, with a group for each combination; or a list of combinations; or `"found"`, the combinations that enough people have, which needs a delta. [`Cell::interval`] states for which keys the intervals of counts hold |
@@ -359,10 +359,11 @@ impl Study {
     }
     /// Return the number of releases of a question about groups. Two statistics share a sum only if
     /// they have the same column and the same bounds. So the number of releases depends on the
-    /// bounds.
+    /// bounds. The number does not depend on the rows, so a table without rows is enough.
     fn releases_of_groups(&self, question: &QuestionFields) -> Result<usize> {
         let (budget, split) = (Budget::epsilon(1.0)?, Split::as_you_go());
-        let context = Context::new(self.blank()?, self.unit, budget, split)?;
+        let table = blank(&self.columns, None).map_err(|error| error.at("context"))?;
+        let context = Context::new(table, self.unit, budget, split)?;
         let (columns, rows, mode) = (self.columns.as_slice(), self.rows, Mode::Rehearse);
         Asker { context: &context, columns, rows, alpha: 1.0, mode }.releases_of_groups(question)
     }

@@ -97,7 +97,8 @@ pub(super) fn blank(columns: &[(String, ColumnFields)], rows: Option<usize>) -> 
 }
 /// Check that there is enough memory for the cells of all columns together. A document can state
 /// any number of rows. If there is not enough memory, the allocation of the cells ends the process.
-/// So check the memory before the allocation.
+/// So check the memory before the allocation. Some systems grant more memory than they have. On
+/// such a system, the check does not find every shortage.
 fn check_memory(columns: &[(String, ColumnFields)], rows: usize) -> Result<()> {
     let row = columns.iter().map(|(_, column)| bytes_of(column));
     let row = row.fold(0, usize::saturating_add);

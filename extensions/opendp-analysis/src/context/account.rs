@@ -12,6 +12,7 @@ use opendp_measurements::accounting::{
 use super::plan::Endowment;
 use super::{Accounted, Budget, Split};
 
+/// The cost of a release: its losses in all forms in which accounts charge them.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Cost {
     /// The exact loss: one number for each part, such as epsilon and delta.
@@ -94,6 +95,8 @@ impl Room {
         };
         let (epsilon, delta) = match pair {
             SharePair::Private { epsilon, delta } => (epsilon, delta),
+            // For a `mu` far above 70, the tail of the normal distribution is below all floats. A
+            // smaller `mu` gives a smaller epsilon, which fits the share, too.
             SharePair::Gaussian { mu } => (pure_of_mu(mu.min(70.0))?, 0.0),
             SharePair::Choices { range, .. } => (range / 2.0, 0.0),
             _ => (pair.most(), 0.0),

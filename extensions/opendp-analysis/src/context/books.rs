@@ -145,8 +145,8 @@ impl<MO: Accounted> Context<MO> {
             }
         }
         let (account, reserved) = charged.map_err(nothing_was_run)?;
+        let mut entries = entries(account.left()?, reserved);
         books.account = account;
-        let mut entries = entries(books.account.left()?, reserved);
         if let (Some(shares), true, [first, ..]) =
             (self.shares(&books.account), books.entries.is_empty(), entries.as_mut_slice())
         {

@@ -39,10 +39,12 @@ use releases::Numbers;
 /// a sum by at most about half of the width of the bounds. So the noise of this sum usually has a
 /// smaller scale than the noise of a sum of the numbers themselves.
 ///
-/// A row is in at most one group. So if a person has one row, the cost of a release about all
-/// groups is the cost of a release about one group (parallel composition). If a person has `d`
-/// rows, the cost is the largest cost over all splits of `d` rows among the groups. For sums and
-/// counts, this is the cost of a release about one group in which `d` rows change.
+/// A row is in at most one group. So if a person adds or removes one row, the cost of a release
+/// about all groups is the cost of a release about one group (parallel composition). If a person
+/// adds or removes `d` rows, the cost is the largest cost over all splits of `d` rows among the
+/// groups. For sums and counts, this is the cost of a release about one group to which `d` rows are
+/// added. If the number of rows is public, a person changes rows, and can move them to other
+/// groups. A changed row then costs at most as much as one removed row and one added row.
 ///
 /// ```
 /// # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
@@ -229,12 +231,15 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
             let reason = "ask for a statistic of each group, such as `.count()`";
             return Err(Error::argument("group_by", reason));
         }
-        let counted = |found: &Released| match &self.keys {
+        // The last count of an earlier answer is about the group of all other rows, if there are
+        // more counts than keys.
+        let counts_others = |found: &Released| match &self.keys {
             Keys::Listed(keys) => keys.len() < found.estimates.len(),
             Keys::Product(_) => false,
         };
-        if self.others && self.found.as_ref().is_some_and(|found| !counted(found)) {
-            let reason = "the counts leave out rows of keys that were not found: list the keys";
+        if self.others && self.found.as_ref().is_some_and(|found| !counts_others(found)) {
+            let reason = "the earlier answer has no count of all other rows: leave out \
+                          `.others()`, or list the keys and release new counts";
             return Err(Error::argument("others", reason));
         }
         Ok(())

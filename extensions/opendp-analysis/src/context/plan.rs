@@ -310,7 +310,7 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
         let deltas = self.drafts.iter().filter(|draft| draft.takes_delta()).count();
         let mut endowed = self.context.endowed(count, self.wanted.as_deref())?;
         if self.shares {
-            endowed.leave_open()?;
+            endowed.use_open_filters()?;
         }
         Ok(endowed.with_thresholds(deltas))
     }

@@ -60,8 +60,9 @@ impl<MO: Accounted, TO: Carrier> Question<'_, MO, TO> {
     }
     /// Bound the distance of the answer from the truth, except with probability `alpha`. For
     /// several numbers, the bound holds for each number separately. For a quantile, the bound is in
-    /// ranks. It does not include the distance in ranks between the quantile and the best
-    /// candidate. The bound does not include the error of a sum of integers that saturates at an
+    /// ranks, and does not include the distance in ranks between the quantile and the best
+    /// candidate. [`Rows::quantiles`](super::Rows::quantiles) states the bound for several
+    /// quantiles. The bound does not include the error of a sum of integers that saturates at an
     /// end of its type. For counts of keys that are found, consider each key separately: `alpha`
     /// bounds the probability that this key is found and that its error exceeds the bound. Among
     /// the found keys alone, errors can exceed the bound more often, because noise can raise a

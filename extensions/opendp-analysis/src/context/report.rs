@@ -20,7 +20,8 @@ pub enum ErrorIn {
     /// The error is in the unit of the answer.
     Value,
     /// The error is in ranks: by how many rows the chosen candidate is farther from the quantile
-    /// than the best candidate.
+    /// than the best candidate. [`Rows::quantiles`](super::Rows::quantiles) states the error of
+    /// three or more quantiles.
     Ranks,
     /// The error is a difference of row counts: the rows of a category that was not chosen, minus
     /// the rows of a chosen category.
@@ -179,7 +180,7 @@ impl<MO: Accounted> Report<MO> {
     }
 }
 /// Return the least float that is at least `amount` when it is [written](Exact::written).
-fn written_up(amount: &Exact) -> f64 {
+pub(crate) fn written_up(amount: &Exact) -> f64 {
     let down = amount.to_f64_down();
     match Exact::written(down) {
         Ok(written) if *amount <= written => down,

@@ -20,7 +20,8 @@ use super::{UNIT, halves, part, steps};
 /// and the last point, `e` is 0. The target of a choice between two points `A` and `B` is
 /// `(1 - r) p_A + r p_B`. The rank of its quantile is the same weighted mean of the ranks of the
 /// quantiles of `A` and `B`. So the signed distance between the target and the quantile is
-/// `(1 - r) e_A + r e_B`. Let `2 max(r, 1 - r) X` be the score of the chosen point. So
+/// `(1 - r) e_A + r e_B`. Let `2 max(r, 1 - r) X` be the score of the chosen point, minus the least
+/// score of any point. The least score is the distance that the bound omits. Without this distance,
 /// `|e| <= (1 - r) |e_A| + r |e_B| + 2 max(r, 1 - r) X`. `A` and `B` are the first or the last
 /// point, or were chosen on earlier levels, on the way to this quantile. So `|e|` is at most a sum
 /// of `c_j X_j` over the levels `j` of this way. The weights `c_j` depend only on the levels of the

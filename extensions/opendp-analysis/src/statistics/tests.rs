@@ -46,17 +46,17 @@ fn the_noise_is_that_of_the_loss_and_intervals_cover_the_truth() {
     let rows = ages();
     let ((mean_of, variance_of), mut missed) = (moments(), [0; 5]);
     for _ in 0..300 {
-        let covers = |found: Result<Private>, truth: f64| {
+        let misses = |found: Result<Private>, truth: f64| {
             let (low, high) = found.unwrap().interval.unwrap();
             !(low <= truth && truth <= high)
         };
         for (place, missed) in missed.iter_mut().enumerate() {
             *missed += usize::from(match place {
-                0 => covers(count(&rows, 0.5), 1000.0),
-                1 => covers(sum(&rows, 0.5, BOUNDS), mean_of * 1e3),
-                2 => covers(mean(&rows, 0.5, BOUNDS), mean_of),
-                3 => covers(variance(&rows, 0.5, BOUNDS), variance_of),
-                _ => covers(mean(PublicSize(&rows), 0.5, BOUNDS), mean_of),
+                0 => misses(count(&rows, 0.5), 1000.0),
+                1 => misses(sum(&rows, 0.5, BOUNDS), mean_of * 1e3),
+                2 => misses(mean(&rows, 0.5, BOUNDS), mean_of),
+                3 => misses(variance(&rows, 0.5, BOUNDS), variance_of),
+                _ => misses(mean(PublicSize(&rows), 0.5, BOUNDS), mean_of),
             });
         }
     }
@@ -111,6 +111,39 @@ fn what_is_wrong_is_said_before_anything_is_released() {
         median(&rows, 1.0, Vec::new()).is_err() && quantile(&rows, 1.0, 2.0, vec![1.0]).is_err()
     );
     assert!(histogram(&rows, 1.0, &[1, 1]).is_err());
+    let few =
+        [mean(PublicSize(&rows[..0]), 1.0, BOUNDS), variance(PublicSize(&rows[..1]), 1.0, BOUNDS)];
+    for (least, error) in (1..).zip(few) {
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains(&format!("at least {least}, found {}", least - 1)), "{error}");
+    }
+}
+#[test]
+fn the_loss_is_at_most_epsilon_as_it_is_written() {
+    let rows = ages();
+    // Some of these floats are below their decimal numbers, and some are above.
+    for epsilon in [0.1, 0.3, 0.7, 1.1, 2.3e-3, 1e-20] {
+        for found in [
+            count(&rows, epsilon),
+            sum(PublicSize(&rows), epsilon, BOUNDS),
+            median(&rows, epsilon, vec![1.0, 2.0]),
+            histogram(&rows, epsilon, &[1]).map(|counts| counts[0].1),
+        ] {
+            let loss = found.unwrap().loss;
+            assert!(loss <= epsilon && epsilon * (1.0 - 1e-7) < loss, "{loss} {epsilon}");
+        }
+    }
+}
+#[test]
+fn rows_of_every_type_of_numbers_have_statistics() {
+    macro_rules! check {
+        ($($number:ty)*) => {$({
+            let rows: Vec<$number> = (0..100).map(|row| row as $number).collect();
+            let found = mean(&rows, 1e6, (0.0, 100.0)).unwrap();
+            assert!((found.value - 49.5).abs() < 1e-2, "{found:?}");
+        })*};
+    }
+    check!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize f32 f64);
 }
 #[test]
 fn no_rows_have_statistics_too() {

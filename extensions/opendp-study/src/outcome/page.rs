@@ -94,7 +94,7 @@ impl Outcome {
         table
     }
     /// Show the budget. If the spent and the remaining amount add up to the budget, draw a bar.
-    /// Otherwise, write the amounts and the conditions under which they hold.
+    /// Otherwise, write the amounts and the conditions under which they are valid.
     fn budget(&self) -> Vec<Block> {
         let mut blocks = Vec::new();
         let holds = ["spent", "left"].map(|field| (field, &self.report[format!("{field}_holds")]));
@@ -119,7 +119,7 @@ impl Outcome {
         }
         for (field, holds) in holds {
             if let Some(holds) = holds.as_str() {
-                blocks.push(Block::Text(format!("The amount {field} holds {holds}.")));
+                blocks.push(Block::Text(format!("The amount {field} is valid {holds}.")));
             }
         }
         blocks

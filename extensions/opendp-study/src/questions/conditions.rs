@@ -3,7 +3,7 @@
 use std::ops::{Bound, Range, RangeBounds};
 
 use opendp_analysis::context::{Accounted, Query};
-use opendp_core::{Atom, Error, Result};
+use opendp_core::{Atom, Error, Result, order};
 use serde_json::Value as Json;
 
 use super::atoms;
@@ -23,10 +23,14 @@ pub(super) fn among_keys<'c, MO: Accounted, T: Atom>(
 ) -> Result<Query<'c, MO>> {
     Ok(query.filter(name, is_among::<T>(atoms(among)?)))
 }
+/// Return whether a cell is in the list. The list is sorted first, so that a long list takes only a
+/// few comparisons for each cell.
+///
 /// This condition and the next ones are separate functions without the type parameter `MO`. So they
 /// are compiled once for all measures.
 fn is_among<T: Atom>(among: Vec<T>) -> impl Fn(&T) -> bool {
-    move |cell| among.contains(cell)
+    let among = order::sorted(&among);
+    move |cell| among.get(order::below(&among, cell)) == Some(cell)
 }
 pub(super) fn is_known(known: &bool) -> bool {
     *known
@@ -36,4 +40,25 @@ pub(super) fn is_integer_in(range: Range<i128>) -> impl Fn(&i64) -> bool {
 }
 pub(super) fn is_float_in(range: (Bound<f64>, Bound<f64>)) -> impl Fn(&f64) -> bool {
     move |cell| range.contains(cell)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_is_among_the_values_that_equal_it() {
+        let numbers = [2.5, -0.0, f64::NAN, f64::INFINITY, -1.0, 2.5];
+        for count in 0..=numbers.len() {
+            let among = is_among(numbers[..count].to_vec());
+            for cell in numbers.into_iter().chain([0.0, 1.0, f64::NEG_INFINITY]) {
+                assert_eq!(among(&cell), numbers[..count].contains(&cell), "{count} {cell}");
+            }
+        }
+        let among = is_among(["b", "a", "ab"].map(str::to_owned).to_vec());
+        assert_eq!(
+            ["a", "ab", "b", ""].map(|cell| among(&cell.to_owned())),
+            [true, true, true, false]
+        );
+    }
 }

@@ -154,7 +154,8 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
         let counts = answer.counts.clone().ok_or_else(none)?;
         self.check_same("counted", &answer.subject)?;
         self.found = Some(counts);
-        (self.keys, self.others) = (Keys::Listed(answer.keys.clone()), answer.others);
+        self.keys = Keys::Listed(answer.keys.clone());
+        self.others |= answer.others;
         self.rehearsed = false;
         Ok(self)
     }

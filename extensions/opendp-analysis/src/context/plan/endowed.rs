@@ -18,9 +18,10 @@ use super::solver::{Demand, Endowment, Frontier, Item, Mode};
 pub(crate) struct Endowed {
     /// The room of each open filter of the account, and the filter's delta for thresholds.
     alternatives: Vec<(Endowment, Exact)>,
-    /// The epsilon and the delta of the whole budget, and the fraction that the plan may spend.
-    /// `None` if the plan must use the open filters of the account.
-    open: Option<(Exact, Exact, Exact)>,
+    /// If the plan may reserve a filter of its own: the epsilon and the delta of the whole unspent
+    /// budget, and the fraction that the plan may spend. `None` if the plan must use the open
+    /// filters of the account.
+    unspent: Option<(Exact, Exact, Exact)>,
     /// If `true`, the budget is an epsilon and a delta, so the plan may choose the kinds of noise.
     tight: bool,
     /// The part of delta for Gaussian noise, if the budget has a delta.
@@ -51,7 +52,7 @@ impl Endowed {
     pub(crate) fn new<MO: Accounted>(account: &Account<MO>, wanted: Wanted) -> Result<Self> {
         let (budget, alternatives) = (account.budget(), account.endowments(&wanted)?);
         let delta = budget.get(1).map(Exact::to_f64_down).filter(|_| MO::TIGHT);
-        let open = match (budget.as_slice(), wanted) {
+        let unspent = match (budget.as_slice(), wanted) {
             ([epsilon, delta], Wanted::Fraction(part)) if account.may_reserve() => {
                 Some((epsilon.clone(), delta.clone(), part))
             }
@@ -59,19 +60,19 @@ impl Endowed {
         };
         let (tight, thresholds, full_delta) = (MO::TIGHT, 0, delta);
         let sixteenths = QUARTER;
-        Ok(Endowed { alternatives, open, tight, delta, full_delta, thresholds, sixteenths })
+        Ok(Endowed { alternatives, unspent, tight, delta, full_delta, thresholds, sixteenths })
     }
     /// Suppose that the plan may spend only a part of the remaining budget. Later questions can
     /// need another division of the budget, so use the open filters.
-    pub(super) fn leave_open(&mut self) -> Result<()> {
+    pub(super) fn use_open_filters(&mut self) -> Result<()> {
         let all = Exact::from_f64(1.0)?;
-        self.open = self.open.take().filter(|(_, _, part)| *part == all);
+        self.unspent = self.unspent.take().filter(|(_, _, part)| *part == all);
         Ok(())
     }
     /// Use the open filters of the account, because the journal cannot record a filter that the
     /// plan reserves.
     pub(crate) fn without_reserve(self) -> Self {
-        Endowed { open: None, ..self }
+        Endowed { unspent: None, ..self }
     }
     /// Keep a quarter of delta for thresholds, if the plan has questions with thresholds.
     pub(super) fn with_thresholds(self, thresholds: usize) -> Self {
@@ -94,7 +95,7 @@ impl Endowed {
     /// return only one copy. Also return only one copy if no question has a threshold, or if the
     /// budget has no delta.
     pub(super) fn divisions(&self) -> Vec<Endowed> {
-        match &self.open {
+        match &self.unspent {
             Some((_, delta, _)) if 0 < self.thresholds && !delta.is_zero() => {
                 let mut divisions = Vec::new();
                 for part in (1..16).rev() {
@@ -109,7 +110,7 @@ impl Endowed {
     /// question, and the delta of each threshold. Return `None` if the plan must use the open
     /// filters of the account.
     pub(super) fn even(&self, count: usize) -> Result<Option<(f64, Exact)>> {
-        let Some((epsilon, all, part)) = &self.open else { return Ok(None) };
+        let Some((epsilon, all, part)) = &self.unspent else { return Ok(None) };
         let each = epsilon.times(part).to_f64_down() / count as f64;
         Ok(Some((each, self.of_each(&self.for_thresholds(all)?.times(part))?)))
     }
@@ -140,10 +141,10 @@ impl Endowed {
             ways[a].0.total_cmp(&ways[b].0).then(ways[a].1.total_cmp(&ways[b].1))
         });
         let stated = self.stated(items.len());
-        if let Some(open) = &self.open {
+        if let Some(unspent) = &self.unspent {
             let Some(first) = order.first() else { return Ok(Vec::new()) };
             let (value, part, mode, room, _) = ways[*first];
-            return Ok(match self.opened(items, open, (mode, room))? {
+            return Ok(match self.reserved(items, unspent, (mode, room))? {
                 Some(best) => vec![Best { value: (value, part), ..best }],
                 None => Vec::new(),
             });
@@ -168,7 +169,7 @@ impl Endowed {
     }
     /// Make the filter that the plan reserves for a division of the budget, and compute the exact
     /// room of this filter. Return `None` if the questions do not fit this room.
-    fn opened(
+    fn reserved(
         &self,
         items: &[Item],
         (epsilon, all, part): &(Exact, Exact, Exact),
@@ -210,7 +211,7 @@ impl Endowed {
             }
         }
         // Interpolation can overestimate the room by about half a percent.
-        Ok(least * if self.open.is_some() { 1.005 } else { 1.0 })
+        Ok(least * if self.unspent.is_some() { 1.005 } else { 1.0 })
     }
     fn demands(&self, items: &[Item]) -> Vec<(Mode, Demand)> {
         let mut demands = Vec::new();
@@ -220,7 +221,7 @@ impl Endowed {
         demands
     }
     fn rooms(&self, demands: &[(Mode, Demand)]) -> Result<Vec<(Endowment, Exact)>> {
-        let (Some((epsilon, _, part)), Some(delta)) = (&self.open, self.delta) else {
+        let (Some((epsilon, _, part)), Some(delta)) = (&self.unspent, self.delta) else {
             return Ok(self.alternatives.clone());
         };
         let frontier = Frontier::new(epsilon.to_f64_down(), delta, demands)?;

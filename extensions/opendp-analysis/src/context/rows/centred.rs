@@ -92,8 +92,8 @@ impl Centre {
     /// [`Context::ALPHA`]. This bound accounts for the error of the count, too.
     ///
     /// # Errors
-    /// `Argument` when the error of the count is too large. `Overflow` when `error` is infinite or
-    /// NaN, or when a number exceeds all floats.
+    /// `Argument` when `error` is not a finite number above 0, or when the error of the count is
+    /// too large. `Overflow` when a number exceeds all floats.
     pub fn within(&self, error: f64, count: &Estimate) -> Result<Goal> {
         let alpha = Context::<MaxDivergence>::ALPHA;
         self.0.within(error, std::slice::from_ref(count), alpha)

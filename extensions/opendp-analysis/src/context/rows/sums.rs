@@ -12,7 +12,7 @@ use super::super::chain::{Column, ColumnSpace, OfRows};
 /// A type of numbers whose sums a context releases.
 ///
 /// Integers of fewer than 64 bits are added as `i64`. In a type such as `i8`, the sum of a few
-/// hundred rows can exceed the largest number of the type. Then `make_sum` on rows of this type
+/// rows can exceed the largest number of the type. Then `make_sum` on rows of this type
 /// would return the largest number instead of the sum. The interval of the answer would not account
 /// for the difference.
 #[diagnostic::on_unimplemented(message = "a context releases no sums of `{Self}`")]

@@ -52,7 +52,7 @@ impl<T: Atom> Cells for Vec<T> {
 }
 macro_rules! number_types {
     ($each:ident) => {
-        $each!(i64 f64 i32 f32 u32 u64 u8 i8 i16 u16)
+        $each!(i64 f64 i32 f32 u32 u64 u8 i8 i16 u16 usize isize i128 u128)
     };
 }
 fn are_numbers(cells: &dyn Any) -> bool {

@@ -79,6 +79,28 @@ fn keys_that_were_found_among_other_rows_are_refused() {
     }
 }
 #[test]
+fn a_group_of_all_other_rows_needs_a_count_of_these_rows() {
+    let context = rich();
+    let educ = || context.query().group_by(["educ"]);
+    let listed = || query(&context).group_by(["educ"]).keys("educ", [0, 1]);
+    let counts = listed().count().release().unwrap();
+    let found = query(&context).group_by(["educ"]).find().laplace().unwrap().release().unwrap();
+    for groups in [
+        educ().others().counted(&counts).unwrap(),
+        educ().counted(&counts).unwrap().others(),
+        educ().others().found(&found).unwrap(),
+    ] {
+        let error = groups.mean("years", BOUNDS).release().unwrap_err().to_string();
+        assert!(error.contains("has no count of all other rows"), "{error}");
+    }
+    // The control: the earlier answer has this count.
+    let counts = listed().others().count().release().unwrap();
+    for groups in [educ().counted(&counts).unwrap(), educ().others().counted(&counts).unwrap()] {
+        let rows = groups.mean("years", BOUNDS).release().unwrap().rows(0.05).unwrap();
+        assert_eq!(rows[2].label, "all else");
+    }
+}
+#[test]
 fn a_search_for_keys_refuses_keys_other_groups_and_earlier_errors() {
     let context = rich();
     let educ = || query(&context).group_by(["educ"]);
