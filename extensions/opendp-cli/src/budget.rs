@@ -127,13 +127,13 @@ impl std::str::FromStr for Place {
 }
 
 /// Return the distance that a budget protects: its unit, multiplied by the number of contributions
-/// of a person. Return `None` if the budget does not exist or states no unit.
+/// of a person. Return `None` if the budget states no unit.
+///
+/// # Errors
+/// `NotFound` when the budget does not exist. Further errors are the errors of the ledger.
 pub(crate) fn unit(place: &Place) -> Result<Option<Json>> {
-    match Ledger::open_to_read(&place.file).and_then(|ledger| ledger.account(&place.name)) {
-        Ok(account) => Ok(account.terms.unit().map(|unit| unit.d_in().into())),
-        Err(Error::NotFound(_)) => Ok(None),
-        Err(error) => Err(error),
-    }
+    let account = Ledger::open_to_read(&place.file)?.account(&place.name)?;
+    Ok(account.terms.unit().map(|unit| unit.d_in().into()))
 }
 
 /// Run the command, and return the text to print.

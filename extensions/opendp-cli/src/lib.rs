@@ -71,7 +71,7 @@ enum Command {
     /// List the registered constructors, with the origin and the number of signatures of each
     List {
         /// List only constructors of this kind: domain, metric, measure, transformation,
-        /// measurement or function
+        /// measurement, function or odometer
         #[arg(long, value_parser = parse_kind)]
         kind: Option<Kind>,
         /// List only constructors that match this word: a word of a name, of a summary, or of
@@ -180,7 +180,7 @@ enum Command {
     Sql(Passed),
     /// Print the cost of a query on private tables, and the accuracy of its answer
     ///
-    /// This is `opendp-sql explain`. Nothing is read or spent.
+    /// This is `opendp-sql explain`. No row is read, and nothing is spent.
     #[command(disable_help_flag = true)]
     Explain(Passed),
     /// Make a crate of mechanisms to start from: types, constructors, tests, and a program
@@ -279,7 +279,7 @@ fn write(text: &str) -> std::io::Result<()> {
 fn unwritten(cli: &Cli, error: &std::io::Error) -> Error {
     let charged = match &cli.command {
         Command::Run(run::Arguments { budget: Some(_), .. })
-        | Command::Ask(ask::Arguments { budget: Some(_), .. }) => {
+        | Command::Ask(ask::Arguments { budget: Some(_), dry_run: false, .. }) => {
             ". The release is charged: ask again with the same --id, which costs nothing more"
         }
         _ => "",

@@ -169,9 +169,9 @@ fn foot(percent: &str) -> String {
          same, whether or not one individual is in the data. The privacy loss bounds the \
          difference.</p><p>A {percent} % interval contains the exact answer in at least {percent} \
          of 100 releases. The exact answer is computed after limits and bounds on each individual. \
-         If the groups were found in the data, the {percent} of 100 releases hold for all groups \
-         together, including the groups that were not found. The intervals of the shown groups \
-         alone can miss the exact answer more often, because noise can raise a count above the \
-         limit at which a group is shown.</p></footer>\n"
+         If the groups were found in the data, the releases that do not show a group also count \
+         among the {percent} of 100. So in the releases that show the group, its interval can miss \
+         the exact answer more often, because noise can raise a count above the limit at which a \
+         group is shown.</p></footer>\n"
     )
 }

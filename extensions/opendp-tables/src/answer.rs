@@ -16,7 +16,7 @@ use serde_json::Value as Json;
 
 use crate::columns::ReleasedColumn;
 use crate::ir::Plan;
-use crate::released::Noisy;
+use crate::released::{Group, Noisy};
 use crate::{Type, Value};
 
 /// The answer to a query.
@@ -130,10 +130,10 @@ pub(crate) fn instead(error: &Error) -> String {
 fn arrow(error: ArrowError) -> Error {
     Error::FailedFunction(format!("the answer cannot be written as a table: {error}"))
 }
-/// Return a column with the values of the key at index `place`, one value for each group.
-fn key_column(plan: &Plan, noisy: &Noisy, place: usize) -> ArrayRef {
+/// Return a column with the values of the key at index `place`, one value for each of the groups.
+fn key_column(plan: &Plan, groups: &[&Group], place: usize) -> ArrayRef {
     let kind = plan.keys.get(place).map_or(Type::Text, |key| key.kind);
-    let texts = noisy.groups.iter().map(|group| group.get(place).map_or("", String::as_str));
+    let texts = groups.iter().map(|group| group.get(place).map_or("", String::as_str));
     let values = texts.map(|text| Value::read(text, kind));
     match kind {
         Type::Boolean => Arc::new(BooleanArray::from_iter(values.map(|value| match value {
@@ -159,7 +159,8 @@ pub(crate) fn aggregate_table(
     columns: &[ReleasedColumn],
     types: &[DataType],
 ) -> Result<RecordBatch> {
-    let keys = (0..plan.keys.len()).map(|place| key_column(plan, noisy, place));
+    let groups: Vec<&Group> = noisy.groups.iter().collect();
+    let keys = (0..plan.keys.len()).map(|place| key_column(plan, &groups, place));
     let values = columns.iter().map(|column| {
         Arc::new(Float64Array::from_iter_values(column.cells.iter().map(|cell| cell.value)))
             as ArrayRef
@@ -196,11 +197,7 @@ pub(crate) fn value_table(
     columns: &[Named],
     parts: &[&str],
 ) -> Result<RecordBatch> {
-    let times = columns.len().max(1);
-    let long = Noisy {
-        groups: std::iter::repeat_n(noisy.groups.clone(), times).flatten().collect(),
-        ..noisy.clone()
-    };
+    let groups: Vec<&Group> = columns.iter().flat_map(|_| &noisy.groups).collect();
     let cells = || columns.iter().flat_map(|(_, column, _)| column.cells.iter());
     let each = |number: &dyn Fn(&Named) -> Option<f64>| {
         let repeated = columns
@@ -213,7 +210,7 @@ pub(crate) fn value_table(
         .flat_map(|(name, column, _)| std::iter::repeat_n(Some(name.as_str()), column.cells.len()));
     let mut named: Vec<(String, ArrayRef)> = Vec::new();
     for (place, key) in plan.keys.iter().enumerate() {
-        named.push((key.name.clone(), key_column(plan, &long, place)));
+        named.push((key.name.clone(), key_column(plan, &groups, place)));
     }
     let floats = |values: Vec<Option<f64>>| Arc::new(Float64Array::from_iter(values)) as ArrayRef;
     named.push(("aggregate".into(), Arc::new(StringArray::from_iter(names))));

@@ -49,8 +49,10 @@ pub trait Engine: Send + Sync {
     ///
     /// # Errors
     /// `NotFound` when a part of the engine does not answer; any other error when the engine fails.
-    /// The text of `NotFound` is shown, so it must not contain data. The text of any other error
-    /// can contain data. So the session replaces any other error by an error without data.
+    /// The text of `NotFound` is shown, so it must not contain data. The error of
+    /// [`check_quotes`](DataFusion::check_quotes) is also shown, and its question is charged. The
+    /// text of any other error can contain data. So the session replaces any other error by an
+    /// error without data.
     fn run(&self, statement: &str) -> Result<Vec<Cells>>;
     /// Return the number of rows that the running statement has read, if it is known. The number is
     /// private, so show it only to people who may see the data.

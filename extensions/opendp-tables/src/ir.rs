@@ -196,7 +196,7 @@ impl Sum {
         low.max(high)
     }
     /// Bound the number that one row adds. If this function returns `(v, u)`, the number is from
-    /// `-v` to `u`. Both bounds include 0, because a row without a value adds 0.
+    /// `-v` to `u`. This range contains 0, because a row without a value adds 0.
     pub(crate) fn ends(&self) -> (u64, u64) {
         match &self.addend {
             Addend::One | Addend::Known(_) | Addend::Id => (0, 1),
@@ -212,7 +212,7 @@ impl Lattice {
         low.max(high)
     }
     /// Bound a point minus the centre. If this function returns `(v, u)`, the difference is from
-    /// `-v` to `u`, and `v` and `u` are not negative.
+    /// `-v` to `u`.
     fn ends(&self) -> (u64, u64) {
         let low = self.centre.saturating_sub(self.low);
         let high = self.high.saturating_sub(self.centre);
@@ -241,10 +241,16 @@ impl Lattice {
         let lattice = Lattice::new(low, high, whole, close.max(finest));
         Lattice { centre: lattice.low + (lattice.high - lattice.low) / 2, ..lattice }
     }
-    /// Make a lattice. If the numbers are whole, the step is at least 1.
+    /// Make a lattice. If the numbers are whole, the step is at least 1. The bounds are rounded to
+    /// the nearest points. If the numbers are whole and the step is 1, the bounds do not change.
     fn new(low: f64, high: f64, whole: bool, exponent: i32) -> Lattice {
         let exponent = if whole { exponent.max(0) } else { exponent };
-        let steps = |x: f64| (x * 2f64.powi(-exponent) + 0.5).floor() as i64;
+        // The sum `scaled + 0.5` would not be exact for odd numbers above `2^52`.
+        let steps = |x: f64| {
+            let scaled = x * 2f64.powi(-exponent);
+            let below = scaled.floor();
+            below as i64 + i64::from(0.5 <= scaled - below)
+        };
         Lattice { exponent, low: steps(low), high: steps(high), centre: 0 }
     }
 }
@@ -293,6 +299,9 @@ mod tests {
         // Integers are not rounded.
         let lattice = Lattice::centred(1.7e9, 1.7e9 + 600.0, true, 25);
         assert_eq!((lattice.exponent, lattice.most()), (0, 300));
+        let odd = 2f64.powi(53) - 1.0;
+        let lattice = Lattice::of(-odd, odd, true, 54);
+        assert_eq!([lattice.low, lattice.high], [1 - (1 << 53), (1 << 53) - 1]);
         // The control: without a centre, the step depends on the magnitudes of the bounds.
         assert_eq!(Lattice::of(1e12, 1e12 + 10.0, false, 40).step(), 1.0);
     }

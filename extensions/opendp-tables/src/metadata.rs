@@ -67,9 +67,17 @@ impl PrivacyUnit {
         PrivacyUnit { max_groups: Some(groups), max_rows_per_group: Some(rows), ..self }
     }
     fn check(&self) -> Result<()> {
-        let limits = [self.rows, self.max_rows, self.max_groups, self.max_rows_per_group];
-        if limits.into_iter().flatten().any(|limit| limit == 0 || limit > 1 << 24) {
-            return Err(Error::argument("unit", "expected limits from 1 to 16777216"));
+        for (name, limit) in [
+            ("rows", self.rows),
+            ("max_rows", self.max_rows),
+            ("max_groups", self.max_groups),
+            ("max_rows_per_group", self.max_rows_per_group),
+        ] {
+            if let Some(limit) = limit.filter(|limit| !(1..=1 << 24).contains(limit)) {
+                let reason =
+                    format!("`{name}`: expected a number from 1 to 16777216, found {limit}");
+                return Err(Error::argument("unit", reason));
+            }
         }
         let of_ids = self.max_rows.is_some()
             || self.max_groups.is_some()
@@ -172,16 +180,28 @@ impl Column {
             }
         }
         if let Some(candidates) = &self.candidates {
-            let ordered = candidates.is_sorted_by(|a, b| a < b);
-            let finite = candidates.iter().all(|c| c.abs() <= MOST_FLOAT);
-            if !self.kind.is_number() || candidates.is_empty() || !ordered || !finite {
-                let reason =
-                    "expected a column of numbers, and at least one candidate, in increasing order";
-                return Err(Error::argument("candidates", reason));
-            }
+            check_candidates(candidates, self.kind)?;
         }
         Ok(())
     }
+}
+/// Check that the column has numbers, that there is at least one candidate, that the candidates
+/// strictly increase, and that their magnitudes are at most [`MOST_FLOAT`].
+fn check_candidates(candidates: &[f64], kind: Type) -> Result<()> {
+    let falls = |pair: &&[f64]| !matches!(pair, [a, b] if a < b);
+    let reason = if !kind.is_number() {
+        "expected a column of numbers".to_owned()
+    } else if candidates.is_empty() {
+        "expected at least one candidate".to_owned()
+    } else if let Some(far) = candidates.iter().find(|c| !(c.abs() <= MOST_FLOAT)) {
+        format!("expected numbers from -1e100 to 1e100, found {}", shown(*far))
+    } else if let Some([a, b]) = candidates.windows(2).find(falls) {
+        let (a, b) = (shown(*a), shown(*b));
+        format!("expected numbers in increasing order, each once, found {a} and then {b}")
+    } else {
+        return Ok(());
+    };
+    Err(Error::argument("candidates", reason))
 }
 /// Check that a weight is at least 1e-6 and at most 1e6.
 pub(crate) fn check_weight(weight: f64) -> Result<()> {

@@ -35,11 +35,11 @@ pub struct Question<'a> {
     by: String,
 }
 impl<'a> Question<'a> {
-    pub(crate) fn new(session: &'a Session, text: &str, checked: Checked) -> Result<Self> {
+    pub(crate) fn new(session: &'a Session, text: &str, checked: Checked) -> Self {
         let (spending, mechanism, id) = (None, None, None);
         let (text, by) = (text.to_owned(), String::new());
         let noise = Kind::default();
-        Ok(Question { session, text, checked, spending, mechanism, noise, id, by })
+        Question { session, text, checked, spending, mechanism, noise, id, by }
     }
     /// State the largest cost of the question. The default is an equal share of the budget. The
     /// number `queries` in the metadata states the number of shares.

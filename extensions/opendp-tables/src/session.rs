@@ -153,7 +153,7 @@ impl Session {
     /// deeply, names an unknown table or column, or has a value of a wrong type. `NotImplemented`
     /// when a part of the query cannot be made private.
     pub fn query(&self, sql: &str) -> Result<Question<'_>> {
-        Question::new(self, sql, self.checked(sql)?)
+        Ok(Question::new(self, sql, self.checked(sql)?))
     }
     /// Begin a question in Rust. Return a data frame with the columns of a table. The frame has no
     /// rows, so collecting it reveals nothing. Filter, aggregate and sort it, then call
@@ -178,7 +178,7 @@ impl Session {
             .wait(async { without_depth(plan) })
             .map_err(|error| unreadable(&error, &self.metadata.tables))?;
         let text = plan.display_indent().to_string();
-        Question::new(self, &text, check(plan, &self.metadata.tables)?)
+        Ok(Question::new(self, &text, check(plan, &self.metadata.tables)?))
     }
     /// Return the name of a table. If the table is a file, also return its path or URL. A request
     /// for a release contains this result, so the id of a release cannot be used again with another

@@ -29,7 +29,8 @@ pub(super) fn check(arguments: &Arguments, study: &Study) -> Result<()> {
     check_writable(page).map_err(|error| Error::argument("html", unwritten(page, &error)))
 }
 /// Write the page, and return whether this succeeded. If the page cannot be written, print an
-/// error. The answers have spent the budget, so they must still be printed.
+/// error. Unless this is a dry run, the answers have spent the budget, so they must still be
+/// printed.
 pub(super) fn write(
     arguments: &Arguments,
     outcome: &Outcome,
@@ -43,8 +44,10 @@ pub(super) fn write(
         Ok(()) => caution::note(&format!("the page is in {}", path.display()), as_json),
         Err(error) => {
             let again = match charge {
-                Some(_) => "; to write it, ask again with the same --id, which costs nothing more",
-                None => "",
+                Some(_) if !arguments.dry_run => {
+                    "; to write it, ask again with the same --id, which costs nothing more"
+                }
+                _ => "",
             };
             let reason = format!(
                 "{}. The answers are printed on standard output{again}",

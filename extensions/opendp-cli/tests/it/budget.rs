@@ -77,11 +77,12 @@ fn says_what_is_missing() {
     desk.file("sum.json", sum(20.0).to_string());
     desk.file("ages.json", "[1]");
     let run = ["run", "-p", "sum.json", "--data", "ages.json"];
-    desk.fails(&[&run[..], &["--budget", "l.db:b", "--id", "1"]].concat(), 2);
     desk.fails(&[&run[..], &["--budget", "l.db:b", "--d-in", "1"]].concat(), 2);
-    let none =
-        desk.fails(&[&run[..], &["--budget", "l.db:b", "--id", "1", "--d-in", "1"]].concat(), 1);
-    assert!(none.contains("there is no ledger"), "{none}");
+    for d_in in [&[][..], &["--d-in", "1"]] {
+        let charge = ["--budget", "l.db:b", "--id", "1"];
+        let none = desk.fails(&[&run[..], &charge, d_in].concat(), 1);
+        assert!(none.contains("there is no ledger"), "{none}");
+    }
     desk.fails(&["budget", "create", "l.db:b"], 2);
     desk.fails(&["budget", "create", "l.db", "--epsilon", "1"], 2);
     let bad = desk.fails(&["budget", "create", "l.db:b", "--epsilon=-1"], 1);

@@ -124,4 +124,13 @@ fn a_page_that_fails_late_gives_the_answers_and_exit_code_1() {
     );
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(said.contains("{\"error\":{") && !said.contains("same --id"), "{said}");
+    // A dry run charges nothing, so its errors do not say that something is charged.
+    let dry = [&ask[..2], &charge, &["--dry-run"]].concat();
+    let output = desk.run(&[&dry[..], &["--html", "/dev/full"]].concat());
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("cannot be written") && !said.contains("same --id"), "{said}");
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let (code, said) = desk.unheard(&dry, full);
+    assert!(code == Some(1) && said.contains("standard output cannot be written"), "{said}");
+    assert!(!said.contains("is charged"), "{said}");
 }

@@ -57,6 +57,21 @@ fn a_repeated_release_says_so_on_its_own_line() {
     assert_eq!(first.lines().next(), again.lines().next());
 }
 #[test]
+fn a_budget_that_does_not_exist_is_not_taken_for_a_budget_without_a_unit() {
+    let desk = desk();
+    desk.says(&["budget", "create", "l.db:b", "--epsilon", "2"]);
+    for (budget, d_in) in
+        ["none.db:b", "l.db:other"].map(|budget| [(budget, ""), (budget, "1")]).concat()
+    {
+        let d_in: &[&str] = if d_in.is_empty() { &[] } else { &["--d-in", d_in] };
+        let error = desk.fails(&with(&with(&RUN, d_in), &["--budget", budget, "--id", "a"]), 1);
+        assert!(error.contains("error[NotFound]") && !error.contains("no unit"), "{error}");
+    }
+    // The control: this budget exists and states no unit.
+    let error = desk.fails(&with(&RUN, &CHARGE), 2);
+    assert!(error.contains("the budget states no unit"), "{error}");
+}
+#[test]
 fn a_metric_in_document_form_is_the_metric_of_this_name() {
     let desk = desk();
     let create = ["budget", "create", "l.db:b", "--epsilon", "2", "--unit", "1", "--metric"];

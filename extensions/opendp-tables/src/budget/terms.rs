@@ -117,10 +117,10 @@ pub(super) fn check_terms(
         let reason = format!(
             "budget `{name}` of the ledger is for other data or for another unit: {difference}.\n\
              The terms of a budget for tables state a unit, but no size and no digest. If the unit \
-             lists tables, each private table must be listed with its unit, and each listed table must be private. If the unit is in \
-             `symmetric_distance`, each private table must have the unit `rows = k`, where `k` is \
-             the distance of the budget, and no stated number of rows. Change the tables, or name a \
-             new budget"
+             lists tables, each private table must be listed with its unit, and each listed table \
+             must be private. If the unit is in `symmetric_distance`, each private table must have \
+             the unit `rows = k`, where `k` is the distance of the budget, and no stated number of \
+             rows. Change the tables, or name a new budget"
         );
         return Err(Error::argument("budget", reason));
     }

@@ -22,10 +22,11 @@ use crate::metadata::check_bounds;
 /// variance, these are the magnitudes of the differences from the middle of the bounds. `BITS` is
 /// for floats: with 2^40 steps, the rounding error of a value is far below any useful noise. But
 /// for a mean or a variance of floats far from 0, there are fewer steps: see [`Lattice::centred`]
-/// and `LEAST_STEPS`. `WHOLE_BITS` is for integers. `SQUARE_BITS` is for numbers that are squared:
-/// the squares of magnitudes up to 2^25 + 1 have at most 51 bits.
+/// and `LEAST_STEPS`. `WHOLE_BITS` is for integers. Their bounds have magnitudes of at most 2^53.
+/// So their step is 1, and they are not rounded. `SQUARE_BITS` is for numbers that are squared: the
+/// squares of magnitudes up to 2^25 + 1 have at most 51 bits.
 const BITS: i32 = 40;
-const WHOLE_BITS: i32 = 53;
+const WHOLE_BITS: i32 = 54;
 const SQUARE_BITS: i32 = 25;
 
 /// The least number of steps between the bounds of a mean or a variance of floats. With fewer

@@ -1,5 +1,7 @@
 //! Translate the keys of groups, and find their public values.
 
+use std::collections::HashSet;
+
 use datafusion::logical_expr::{Aggregate, Expr};
 use opendp_core::{Error, Result};
 
@@ -66,14 +68,11 @@ fn twice() -> Error {
 /// Return all values of a key in all branches. Return `None` if the values are not public. `rows`
 /// has the expression of the key in each branch.
 fn public_keys(rows: &[Row], picked: &Picked<'_>) -> Result<Option<Vec<Value>>> {
-    let mut all: Vec<Value> = Vec::new();
+    let (mut all, mut known) = (Vec::new(), HashSet::new());
     for (branch, row) in rows.iter().enumerate() {
         let Some(keys) = keys_of(branch, row, picked)? else { return Ok(None) };
-        for key in keys {
-            if !all.contains(&key) {
-                all.push(key);
-            }
-        }
+        // All keys have the same type, so different keys have different texts.
+        all.extend(keys.into_iter().filter(|key| known.insert(key.printed())));
     }
     Ok(Some(all))
 }

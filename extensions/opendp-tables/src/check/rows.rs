@@ -207,8 +207,8 @@ impl Reader<'_> {
         Ok(Row::Case(conditions.into_iter().zip(values).collect(), otherwise))
     }
     fn function(&self, function: &ScalarFunction, depth: usize) -> Result<Row> {
-        let rows = |skip: usize| {
-            let args = function.args.iter().take(skip);
+        let rows = |count: usize| {
+            let args = function.args.iter().take(count);
             args.map(|expr| self.row(expr, depth + 1)).collect::<Result<Vec<_>>>()
         };
         let name = function.name();

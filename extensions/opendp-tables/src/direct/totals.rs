@@ -35,7 +35,8 @@ impl<'a> Totals<'a> {
         place
     }
     /// Add all rows that have a group. `groups` has the number of the group of each row. `values`
-    /// has one list for each stored value, and each list has one number for each row.
+    /// has one list for each stored value, and each list has one number for each row. No sum counts
+    /// ids, because a plan that counts ids limits the rows of each id.
     pub(crate) fn add_all(&mut self, groups: &[u32], values: &[Vec<i64>]) {
         let some = groups.iter().copied().filter(|group| *group != super::groups::NO_GROUP);
         let Some(largest) = some.clone().max() else { return };
@@ -45,7 +46,7 @@ impl<'a> Totals<'a> {
         }
         let width = self.layout.sums.len();
         for (sum, slot) in self.layout.sums.iter().enumerate() {
-            let (Slot::Stored(column) | Slot::IdsWith(column)) = slot else { continue };
+            let Slot::Stored(column) = slot else { continue };
             let Some(values) = values.get(*column) else { continue };
             for (group, value) in groups.iter().zip(values) {
                 if let Some(total) = self.sums.get_mut(*group as usize * width + sum) {

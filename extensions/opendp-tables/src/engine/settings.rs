@@ -15,13 +15,15 @@ use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::prelude::SessionContext;
 
-/// The rules of the planner that are left out. These rules pass conditions to the sources of rows,
-/// or replace parts of a plan by statistics or claims of the sources.
+/// The rules of the physical planner that are left out. These rules pass conditions to the sources
+/// of rows, or replace parts of a plan by statistics or claims of the sources.
 const LEFT_OUT: [&str; 4] =
     ["aggregate_statistics", "FilterPushdown", "FilterPushdown(Post)", "PushdownSort"];
 
-/// Make a context whose planner passes no conditions to the sources of rows. So a source cannot
-/// compare a condition with its statistics, whatever the options of the source are.
+/// Make a context whose physical planner passes no conditions to the sources of rows. So the reader
+/// of a file cannot compare a condition with statistics of the file, whatever the options of the
+/// table are. The logical planner still passes conditions to tables that request them.
+/// `Source::Provider` states what such a table must not do.
 ///
 /// The context does not remember the files of a folder. So a question checks exactly the files that
 /// its plan reads, even if files were added after the table was opened.

@@ -18,7 +18,7 @@ pub(super) const DEEP: &str = "the query is nested too deeply: use fewer levels 
 
 /// Return whether a plan exceeds one of four limits. A plan may have at most [`MOST_LEVELS`] nodes.
 /// Each expression may have at most [`MOST_LEVELS`] levels and [`MOST_COPIES`] copied nodes. All
-/// conditions and sort orders above the aggregate together may have at most `MOST_CONDITIONS`
+/// conditions and sort orders above the aggregate together may have at most [`MOST_CONDITIONS`]
 /// nodes.
 ///
 /// The thread that makes plans has a large stack. A thread with a smaller stack could run out of

@@ -63,6 +63,14 @@ fn the_smallest_integer_has_a_negative_and_a_magnitude() {
     }
 }
 #[test]
+fn integers_are_summed_without_rounding_whatever_their_bounds_are() {
+    let rows = [3, -(1 << 53) + 1].map(row);
+    assert_eq!(sum("SELECT SUM(age) FROM people", &rows[..1]), 3.0);
+    assert_eq!(sum("SELECT SUM(age) FROM people", &rows[1..]), 1.0 - MOST as f64);
+    let odd = "SELECT SUM(clamp(age, -9007199254740991, 9007199254740991)) FROM people";
+    assert_eq!(sum(odd, &rows[1..]), 1.0 - MOST as f64);
+}
+#[test]
 fn sums_beyond_64_bits_are_exact() {
     let rows = vec![row(i64::MAX); 1500];
     assert!(u128::from(MOST.unsigned_abs()) * 1500 > 1 << 63);

@@ -194,6 +194,29 @@ fn unknown_fields_of_metadata_are_refused() {
     }
 }
 #[test]
+fn errors_about_units_and_candidates_say_what_is_wrong() {
+    let error = |unit: &str, column: &str| {
+        let text = format!(
+            "[budget]\nepsilon = 1\n[tables.t]\nunit = {unit}\n[tables.t.columns]\na = {column}\n"
+        );
+        Metadata::parse(&text).unwrap_err().to_string()
+    };
+    let unit = error("{ id = \"a\", max_rows = 0 }", "{ type = \"text\" }");
+    assert!(unit.contains("`max_rows`: expected a number from 1") && unit.contains("found 0"));
+    for (kind, candidates, reason) in [
+        ("text", "1", "a column of numbers"),
+        ("float", "", "at least one candidate"),
+        ("float", "1, 1e200", "from -1e100 to 1e100, found 1e200"),
+        ("float", "1, nan", "found NaN"),
+        ("float", "1, 3, 2", "in increasing order, each once, found 3.0 and then 2.0"),
+        ("integer", "2, 2", "found 2.0 and then 2.0"),
+    ] {
+        let column = format!("{{ type = \"{kind}\", candidates = [{candidates}] }}");
+        let found = error("{ rows = 1 }", &column);
+        assert!(found.contains("column `a`") && found.contains(reason), "{found}");
+    }
+}
+#[test]
 fn an_engine_that_fails_says_nothing_about_the_data() {
     #[derive(Debug)]
     struct Failing;
