@@ -110,7 +110,7 @@ where
             let Some(d_in) = input.metric().distance(x, y).map_err(|e| e.to_string())? else {
                 continue;
             };
-            let Ok(bound) = transformation.map(&d_in) else { continue };
+            let Ok(bound) = transformation.stability_map().claim(&d_in) else { continue };
             let pair = || format!("{x:?} and {y:?} at distance {d_in:?} give {fx:?} and {fy:?}");
             let found = output.metric().distance(fx, fy).map_err(|e| format!("{}: {e}", pair()))?;
             let fits = match &found {

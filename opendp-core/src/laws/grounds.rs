@@ -262,7 +262,7 @@ impl Grounds {
         let (start, end) = (self.of(input)?, self.of(output)?);
         let d_in = (start.distance)(input.metric(), x.input, y.input);
         let Ok(Some(d_in)) = d_in else { return Ok(0) };
-        let Ok(bound) = transformation.map(&d_in) else { return Ok(0) };
+        let Ok(bound) = transformation.stability_map().claim(&d_in) else { return Ok(0) };
         let found = (end.distance)(output.metric(), x.output, y.output);
         let fits = match &found {
             Ok(Some(d_out)) => d_out.at_most(&bound).map_err(|error| error.to_string())?,
