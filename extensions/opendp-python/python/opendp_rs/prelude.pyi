@@ -102,7 +102,7 @@ def zero_concentrated_divergence() -> Measure:
     """Measure loss by the rho of zero-concentrated differential privacy."""
 
 from . import combinators as combinators, measurements as measurements, transformations as transformations
-from ._context import Context as Context, Query as Query
+from ._context import Context as Context
 from ._errors import OpenDPError as OpenDPError
 from ._ledger import Ledger as Ledger
 from ._losses import loss_of as loss_of
@@ -129,6 +129,7 @@ from ._native import (
     laplacian_scale_to_accuracy as laplacian_scale_to_accuracy,
 )
 from ._partial import Partial as _Partial, as_space as _as_space
+from ._query import Query as Query
 from ._search import (
     binary_search as binary_search,
     binary_search_chain as binary_search_chain,
