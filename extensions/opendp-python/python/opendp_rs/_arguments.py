@@ -100,6 +100,11 @@ def _named(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[st
         if name not in plan.known:
             raise of("Argument", f"argument `{name}`: {_unknown(plan, name)}")
         given[name] = value
+    number = given.get("T")
+    if "T" in plan.generics and isinstance(number, (int, float)) and "bounds" in plan.names:
+        example = f"`{_then(plan.name)}((lower, upper))`"
+        reason = f"expected a type, found a number; write both bounds as one pair, as in {example}"
+        raise of("Argument", f"argument `T`: {reason}")
     return given
 
 

@@ -103,7 +103,8 @@ class Context:
         made, d_mids = account(space, measure, d_in, loss, splits)
         if place is not None:
             place[0].charge(place[1], made, d_in)
-        return Context(made(data), space, d_in, measure, d_mids, start)
+        session = _opened(made, data, None if domain is not None else space.domain)
+        return Context(session, space, d_in, measure, d_mids, start)
 
     def query(
         self,
@@ -187,6 +188,24 @@ class Context:
         if self._asked == len(self._d_mids):
             raise of("BudgetExceeded", f"no query is left: the number of queries was fixed as {self._asked}")
         return self._d_mids[self._asked]
+
+
+def _opened(made: Any, data: Any, inferred: Any) -> Any:
+    """Open a session on data. ``inferred`` is the domain of the data, if it was inferred.
+
+    An error about the data is the same for all data outside of the domain.
+    """
+    try:
+        return made(data)
+    except OpenDPError as error:
+        if error.message.startswith("argument `arg`"):
+            error.message = error.message.replace("argument `arg`", "argument `data`", 1)
+            if inferred is not None and inferred.type.startswith("VectorDomain<AtomDomain<"):
+                T = inferred.carrier_type.removeprefix("Vec<").removesuffix(">")
+                rows = f'dp.vector_domain(dp.option_domain(dp.atom_domain(T="{T}")))'
+                error.message += f"; if the column has nulls, state `domain={rows}`"
+            error.args = (error.message,)
+        raise
 
 
 def _pair(name: str, value: Any, first: Any, maker: str) -> tuple[Any, Any]:

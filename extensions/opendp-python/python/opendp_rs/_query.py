@@ -36,7 +36,9 @@ def _solve(
     make: Callable[[Any], Any], d_in: Any, d_mid: Any, bounds: tuple[Any, Any] | None, T: Any
 ) -> Any:
     if d_mid is None:
-        raise of("Argument", "argument `query`: state its share, as in `query(epsilon=0.5)`")
+        reason = "state its share, as in `query(epsilon=0.5)`"
+        other = "or open the context with `split_evenly_over`, which divides the budget"
+        raise of("Argument", f"argument `query`: {reason}, {other}")
     return binary_search_param(make, d_in, d_mid, bounds, T)
 
 

@@ -7,6 +7,8 @@ in a module with the name of their prefix.
 
 from __future__ import annotations
 
+import builtins as _builtins
+
 from . import _errors, _names, _native, _registry, _types
 from . import combinators, measurements, transformations
 from ._context import Context
@@ -172,8 +174,12 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *_listed(), *_names.PREFIXES})
 
 
+# `from opendp_rs.prelude import *` must not replace a name of Python: `except OverflowError` would
+# then catch another class. So `dp.OverflowError` and `dp.NotImplementedError` need `dp.`.
 __all__ = [
     name
     for name in [*globals(), *_listed()]
-    if not name.startswith("_") and name not in ("annotations", "TYPE_CHECKING")
+    if not name.startswith("_")
+    and name not in ("annotations", "TYPE_CHECKING")
+    and not hasattr(_builtins, name)
 ]
