@@ -43,10 +43,10 @@ ORDERED = dp.unit_of(contributions=1, ordered=True)
 def test_data_that_are_no_column_are_named(unit):
     numpy = pytest.importorskip("numpy")
     for data in (1, 2.5, True, numpy.array(2.5)):
-        with pytest.raises(dp.TypeParseError, match="`data`: expected a column of rows, found a si"):
+        with pytest.raises(dp.TypeParseError, match="`data`: expected a column of rows, found a s"):
             dp.Context.compositor(data, unit, LOSS, 1)
     for data in ([[1, 2], [3, 4]], numpy.ones((2, 2))):
-        with pytest.raises(dp.TypeParseError, match="`data`: expected one column of rows, found row"):
+        with pytest.raises(dp.TypeParseError, match="`data`: expected one column of rows, found r"):
             dp.Context.compositor(data, unit, LOSS, 1)
 
 
@@ -79,7 +79,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*epsilon is")
 def test_a_path_or_a_list_of_rows_is_no_table(tmp_path):
     asked = study({"T": "i64", "missing": 0}, COUNT)
     for path in ("people.csv", tmp_path):
-        with pytest.raises(dp.ArgumentError, match=r"not a table; to read a file, .*read_csv\(path"):
+        with pytest.raises(dp.ArgumentError, match=r"not a table; to read a file, .*read_csv\(pat"):
             asked.ask(path)
     with pytest.raises(dp.ArgumentError, match=r"type list: not a table; .*DataFrame\(rows\)"):
         asked.ask([{"a": 1}])
@@ -109,7 +109,7 @@ def test_a_column_of_dates_spends_nothing(package, cell):
         table = (library.DataFrame if package == "polars" else library.table)({"a": cells})
     question = {"histogram": {"column": "a", "categories": ["x"]}}
     asked = study({"T": "String", "missing": ""}, question)
-    with pytest.raises(dp.ArgumentError, match="data: column 'a': .* convert dates to numbers or te"):
+    with pytest.raises(dp.ArgumentError, match="data: column 'a': .* convert dates to numbers or"):
         asked.ask(table)
     assert asked.ask({"a": ["x"]}).rows()[0]["value"] == 1
 
@@ -130,5 +130,46 @@ def test_a_study_accepts_python_types(T, cells):
 
 
 def test_a_type_that_a_study_lacks_is_named():
-    with pytest.raises(dp.FailedCastError, match="column `a`: T: .*`complex`, expected one of `i64`"):
+    with pytest.raises(dp.FailedCastError, match="column `a`: T: .*`complex`, expected one of `i6"):
         study({"T": complex, "missing": 0}, COUNT)
+
+
+CITIES = ["Lyon"] * 500 + ["Lille"] * 300 + ["Vienne"]
+
+
+@pytest.mark.parametrize("T", [int, "i64", "u32", float])
+def test_a_context_finds_the_scale_and_the_threshold_of_unknown_keys(T):
+    budget = dp.loss_of(epsilon=2.0, delta=1e-6)
+    ours = dp.Context.compositor(CITIES, UNIT, budget, split_evenly_over=2)
+    query = ours.query().count_by(TV=T).laplace_threshold()
+    assert "scale=?, threshold=?" in repr(query)
+    scale, threshold = query.param()
+    assert scale == 1.0 and isinstance(threshold, float if T is float else int)
+    # The threshold is the least one whose loss is within the share.
+    space = dp.vector_domain(dp.atom_domain(T=str)), dp.symmetric_distance()
+    counts = space >> dp.t.then_count_by(TV=T)
+    assert (counts >> dp.m.then_laplace_threshold(scale, threshold)).check(1, (1.0, 5e-7))
+    less = threshold - 1 if T is not float else threshold - 1e-9
+    assert not (counts >> dp.m.then_laplace_threshold(scale, less)).check(1, (1.0, 5e-7))
+    found = query.release()
+    assert set(found) == {"Lyon", "Lille"} and abs(found["Lyon"] - 500) < 40
+    assert (ours.query().count_by(TV=T).laplace_threshold() >> len).release() == 2
+    assert ours.remaining_privacy_loss() == []
+
+
+def test_a_scale_and_a_threshold_need_a_delta_and_a_share():
+    pure = dp.Context.compositor(CITIES, UNIT, LOSS, split_evenly_over=1)
+    with pytest.raises(dp.MeasureMismatchError):
+        pure.query().count_by().laplace_threshold().release()
+    free = dp.Context.compositor(CITIES, UNIT, dp.loss_of(epsilon=1.0, delta=1e-6))
+    with pytest.raises(dp.ArgumentError, match="state its share"):
+        free.query().count_by().laplace_threshold().release()
+    query = free.query(epsilon=1.0, delta=1e-6).count_by().laplace_threshold()
+    for unused in ({"T": int}, {"bounds": (0, 9)}):
+        with pytest.raises(dp.ArgumentError, match="a scale and a threshold are open"):
+            query.release(**unused)
+    assert free.current_privacy_loss() == (0.0, 0.0)
+    assert query.param()[0] == 1.0 and query.accuracy(0.05)[0] is not None
+    # One of both can be stated.
+    assert query.resolve().check(1, (1.0, 1e-6))
+    assert free.query(epsilon=1.0, delta=1e-6).count_by().laplace_threshold(2.0).param() > 2

@@ -42,6 +42,21 @@ def _solve(
     return binary_search_param(make, d_in, d_mid, bounds, T)
 
 
+def _largest_threshold(counts: Any) -> Any:
+    """Return a threshold that noisy counts almost never pass, or None for other values.
+
+    ``counts`` is a transformation from data to a map of counts.
+    """
+    domain = getattr(counts, "output_domain", None)
+    head, _, rest = getattr(domain, "carrier_type", "").partition("<")
+    if head != "HashMap":
+        return None
+    T = rest.removesuffix(">").rpartition(", ")[2]
+    if T in ("f32", "f64"):
+        return 1e30
+    return 2 ** {"i32": 31, "u32": 32}.get(T, 53) - 1
+
+
 class Query:
     """A chain that grows: ``.clamp(...)`` appends ``then_clamp(...)``."""
 
@@ -53,9 +68,12 @@ class Query:
         d_mid: Any = None,
         wrap: Callable[[Any], Any] | None = None,
         shown: str = "",
+        largest: Any = None,
     ) -> None:
         self._context, self._made, self._make, self._d_mid = context, made, make, d_mid
         self._wrap = wrap
+        # If a scale and a threshold are open, the largest threshold. Otherwise None.
+        self._largest = largest
         # The last steps as a text, if a parameter is open. Then the object does not exist yet.
         self._shown = shown
 
@@ -83,24 +101,31 @@ class Query:
                 reason = f"`then_{name}` cannot follow a value of type Measurement"
                 raise of("Argument", f"argument `>>`: {reason}; put it before the noise")
             kwargs = self._with_measure(known, args, kwargs)
-            open_at = self._open(known, args, kwargs) if self._make is None else None
-            if open_at is None:
+            opened = self._open(known, args, kwargs) if self._make is None else []
+            if not opened:
                 return self.__rshift__(then(*args, **kwargs))
             left = self._made
-            return self._with(
-                lambda value: chain(left, then(*args, **{**kwargs, open_at: value})),
-                f"{left} >> then_{name}({open_at}=?)",
-            )
+            if len(opened) == 1:
+                [only] = opened
+                make = lambda value: chain(left, then(*args, **{**kwargs, only: value}))  # noqa: E731
+            else:
+                make = lambda values: chain(  # noqa: E731
+                    left, then(*args, **{**kwargs, **dict(zip(opened, values))})
+                )
+            shown = f"{left} >> then_{name}({', '.join(f'{at}=?' for at in opened)})"
+            largest = _largest_threshold(left) if len(opened) == 2 else None
+            return self._with(make, shown, largest)
 
         return append
 
-    def _with(self, make: Callable[[Any], Any], shown: str) -> Query:
-        return Query(self._context, None, make, self._d_mid, shown=shown)
+    def _with(self, make: Callable[[Any], Any], shown: str, largest: Any) -> Query:
+        return Query(self._context, None, make, self._d_mid, shown=shown, largest=largest)
 
     def __rshift__(self, other: Any) -> Query:
         if self._make is not None:
             inner = self._make
-            return self._with(lambda value: chain(inner(value), other), f"{self._shown} >> ...")
+            make = lambda value: chain(inner(value), other)  # noqa: E731
+            return self._with(make, f"{self._shown} >> ...", self._largest)
         left = self._left(other)
         try:
             made = chain(left, other)
@@ -142,19 +167,42 @@ class Query:
                     return {**kwargs, "output_measure": measure}
         return kwargs
 
-    def _open(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
-        """Return the name of the missing parameter of a measurement, if exactly one is missing."""
+    def _open(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
+        """Return the names of the parameters of a measurement that the library finds.
+
+        One missing parameter is found. A missing scale and a missing threshold are also found,
+        because a loss with a delta determines both.
+        """
         if KINDS[name] != "measurement":
-            return None
+            return []
         plan = plan_of(name, True)
         rest = [known for known in plan.names[len(args) :] if known in plan.required]
         missing = [known for known in rest if kwargs.get(known) is None]
-        return missing[0] if len(missing) == 1 else None
+        is_pair = missing == ["scale", "threshold"] and _largest_threshold(self._made) is not None
+        return missing if len(missing) == 1 or is_pair else []
 
     def _candidate(self, d_mid: Any) -> Callable[[Any], Any]:
         make, measure = self._make, self._context._measure
         assert make is not None
         return lambda value: cast(make(value), measure, d_mid)
+
+    def _solved(self, d_mid: Any, bounds: tuple[Any, Any] | None, T: Any) -> Any:
+        """Find the open parameter, or a pair of an open scale and an open threshold.
+
+        First find the scale, with a threshold so large that it uses almost no delta. Then find the
+        least threshold for this scale.
+        """
+        d_in = self._context._d_in
+        if self._largest is None:
+            return _solve(self._candidate(d_mid), d_in, d_mid, bounds, T)
+        for argument, value in (("bounds", bounds), ("T", T)):
+            if value is not None:
+                reason = "a scale and a threshold are open, so leave it out, or state one of them"
+                raise of("Argument", f"argument `{argument}`: {reason}")
+        make, largest = self._candidate(d_mid), self._largest
+        scale = _solve(lambda scale: make((scale, largest)), d_in, d_mid, None, float)
+        T = float if isinstance(largest, float) else int
+        return scale, _solve(lambda least: make((scale, least)), d_in, d_mid, (0, largest), T)
 
     def compositor(
         self,
@@ -216,8 +264,7 @@ class Query:
         context = self._context
         d_mid = context._share(self._d_mid)
         if self._make is not None:
-            make = self._candidate(d_mid)
-            return make(_solve(make, context._d_in, d_mid, bounds, T))
+            return self._candidate(d_mid)(self._solved(d_mid, bounds, T))
         for name, value in (("bounds", bounds), ("T", T)):
             if value is not None:
                 reason = "no parameter of this query is open, so leave it out"
@@ -231,11 +278,13 @@ class Query:
         return made
 
     def param(self, bounds: tuple[Any, Any] | None = None, T: Any = None) -> Any:
-        """Find the value of the parameter of noise that was left open."""
+        """Find the value of the parameter of noise that was left open.
+
+        If a scale and a threshold were left open, return the pair of both.
+        """
         if self._make is None:
             raise of("Argument", "argument `param`: no parameter of this query is open")
-        d_mid = self._context._share(self._d_mid)
-        return _solve(self._candidate(d_mid), self._context._d_in, d_mid, bounds, T)
+        return self._solved(self._context._share(self._d_mid), bounds, T)
 
     def accuracy(
         self, alpha: float, bounds: tuple[Any, Any] | None = None, T: Any = None
