@@ -24,7 +24,7 @@ CLASSES = {
 }
 OBJECTS = ", ".join(f"{name} as {name}" for name in sorted(CLASSES.values()))
 HEAD = """# Written by stubs.py from the registry. Do not edit.
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, Collection, Sequence
 
 from ._native import {objects}
 from ._partial import Partial
@@ -56,7 +56,10 @@ def python_type(name: str) -> str:
     if head == "Option":
         return f"{python_type(inside)} | None"
     if head == "Vec":
-        return f"Sequence[{python_type(inside)}]"
+        # An array of numpy or a column of Polars is no `Sequence`, but a `Collection`.
+        items = python_type(inside)
+        plain = items in ("bool", "float", "int", "str")
+        return f"{'Collection' if plain else 'Sequence'}[{items}]"
     if head == "Bounds":
         inner = python_type(inside)
         return f"tuple[{inner}, {inner}]"

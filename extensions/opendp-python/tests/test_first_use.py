@@ -173,3 +173,39 @@ def test_a_scale_and_a_threshold_need_a_delta_and_a_share():
     # One of both can be stated.
     assert query.resolve().check(1, (1.0, 1e-6))
     assert free.query(epsilon=1.0, delta=1e-6).count_by().laplace_threshold(2.0).param() > 2
+
+
+def test_a_domain_has_its_parts():
+    inf = float("inf")
+    for bounds in ((0, 10), (0.0, 10.5), (-inf, 5.0), ("a", "b")):
+        assert dp.atom_domain(bounds=bounds).bounds == bounds
+        assert type(dp.atom_domain(bounds=bounds).bounds[0]) is type(bounds[0])
+    assert dp.atom_domain(T=int).bounds is None and not dp.atom_domain(T=int).nan
+    assert dp.atom_domain(T=float).nan and not dp.atom_domain(T=float, nan=False).nan
+    present = dp.atom_domain(T=float, bounds=(0.0, 1.0))
+    rows = dp.vector_domain(dp.option_domain(present), size=3)
+    assert rows.size == 3 and rows.element_domain == dp.option_domain(present)
+    assert rows.element_domain.element_domain == present
+    assert dp.vector_domain(present).element_domain.bounds == (0.0, 1.0)
+    counts = dp.map_domain(dp.atom_domain(T=str), present)
+    assert (counts.key_domain, counts.value_domain) == (dp.atom_domain(T=str), present)
+    for domain, name in [(rows, "bounds"), (rows, "nan"), (present, "element_domain")]:
+        with pytest.raises(AttributeError, match=f"_domain.* has no `{name}`"):
+            getattr(domain, name)
+        assert not hasattr(rows, "key_domain") and not hasattr(rows, "value_domain")
+
+
+@pytest.mark.parametrize("cells", [[0, 1, 1], [0.0, 1.0, 1.0], [False, True, 1], ["f", "t"]])
+def test_the_numbers_0_and_1_are_booleans_of_a_study_as_in_files(cells):
+    numpy, question = pytest.importorskip("numpy"), {"count": {}, "where": {"a": True}}
+    asked = study({"T": "bool", "missing": False}, question)
+    if "f" in cells:
+        with pytest.raises(dp.ArgumentError, match="`a`: expected booleans, 0 or 1, or None or N"):
+            asked.ask({"a": cells})
+        return
+    assert asked.ask({"a": cells}).rows()[0]["value"] == 2
+    asked = study({"T": "bool", "missing": True}, question)
+    assert asked.ask({"a": numpy.array([*cells, float("nan")])}).rows()[0]["value"] == 3
+    for wrong in (2, 0.5, "1"):
+        with pytest.raises(dp.ArgumentError, match="`a`: expected booleans"):
+            study({"T": "bool", "missing": True}, question).ask({"a": [*cells, wrong]})

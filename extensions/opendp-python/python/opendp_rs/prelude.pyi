@@ -1,5 +1,5 @@
 # Written by stubs.py from the registry. Do not edit.
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, Collection, Sequence
 
 from ._native import Domain as Domain, Function as Function, Measure as Measure, Measurement as Measurement, Metric as Metric, Odometer as Odometer, Transformation as Transformation
 from ._partial import Partial
@@ -20,7 +20,7 @@ def bitvector_domain(max_weight: int | None = ..., size: int | None = ...) -> Do
 def change_one_distance() -> Metric:
     """Count the records replaced, in any order. The size of the data sets must be known."""
 
-def dataframe_domain(col_names: Sequence[bool] | None | Sequence[int] | None | Sequence[str] | None = ..., element_domains: Sequence[Domain] | None = ..., size: int | None = ..., K: Any = ...) -> Domain:
+def dataframe_domain(col_names: Collection[bool] | None | Collection[int] | None | Collection[str] | None = ..., element_domains: Sequence[Domain] | None = ..., size: int | None = ..., K: Any = ...) -> Domain:
     """Make the set of all frames, or of the frames with a given schema."""
 
 def discrete_distance() -> Metric:
