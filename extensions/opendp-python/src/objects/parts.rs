@@ -1,6 +1,6 @@
 //! The parts of domains: bounds, and the domains of elements, keys and values.
 
-use opendp_core::Constructed;
+use opendp_core::{Constructed, Domain as _};
 use opendp_registry::{Document, Registry};
 use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
