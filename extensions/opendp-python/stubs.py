@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from opendp_rs import _registry, _types, prelude
+from opendp_rs import _names, _signatures, _types, prelude
 
 FOLDER = Path(__file__).parent / "python" / "opendp_rs"
 CLASSES = {
@@ -24,7 +24,7 @@ CLASSES = {
 }
 OBJECTS = ", ".join(f"{name} as {name}" for name in sorted(CLASSES.values()))
 HEAD = """# Written by stubs.py from the registry. Do not edit.
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, Collection, Sequence
 
 from ._native import {objects}
 from ._partial import Partial
@@ -56,7 +56,10 @@ def python_type(name: str) -> str:
     if head == "Option":
         return f"{python_type(inside)} | None"
     if head == "Vec":
-        return f"Sequence[{python_type(inside)}]"
+        # An array of numpy or a column of Polars is no `Sequence`, but a `Collection`.
+        items = python_type(inside)
+        plain = items in ("bool", "float", "int", "str")
+        return f"{'Collection' if plain else 'Sequence'}[{items}]"
     if head == "Bounds":
         inner = python_type(inside)
         return f"tuple[{inner}, {inner}]"
@@ -88,12 +91,12 @@ def annotation(family: dict[str, Any], name: str) -> str:
 
 def declaration(attribute: str, name: str) -> str:
     """Return the declaration of a function."""
-    family = _registry.describe(name)
+    family = _names.describe(name)
     partial = attribute.startswith("then_") and any(
         parameter["name"] == "input" for parameter in family["parameters"]
     )
     arguments = []
-    for parameter in _registry.signature(family, partial).parameters.values():
+    for parameter in _signatures.signature(family, partial).parameters.values():
         text = f"{parameter.name}: {annotation(family, parameter.name)}"
         if parameter.default is not inspect.Parameter.empty:
             if parameter.default is None and "None" not in text and not text.endswith(": Any"):
@@ -109,7 +112,7 @@ def declaration(attribute: str, name: str) -> str:
 
 def module(accept: Any) -> str:
     """Return the stub of a module of constructors."""
-    found = [(attribute, _registry.find(attribute)) for attribute in _registry.attributes(accept)]
+    found = [(attribute, _names.find(attribute)) for attribute in _names.attributes(accept)]
     return HEAD.format(objects=OBJECTS) + "\n".join(
         declaration(attribute, name) for attribute, name in found if name is not None
     )
@@ -123,7 +126,7 @@ def top() -> str:
     public = re.sub(r"\n    (\w+),", r"\n    \1 as \1,", public)
     public = re.sub(r"import (\w+(?:, \w+)*)$", _again, public, flags=re.M)
     lines = [
-        module(_registry.at_top),
+        module(_names.at_top),
         public,
         "t = transformations",
         "m = measurements",
@@ -159,9 +162,9 @@ def _again(found: re.Match[str]) -> str:
 def stubs() -> dict[str, str]:
     """Return all stubs by the names of their files."""
     return {
-        "transformations.pyi": module(_registry.in_transformations) + TREES,
-        "measurements.pyi": module(_registry.in_measurements) + DEBIAS,
-        "combinators.pyi": module(_registry.in_combinators),
+        "transformations.pyi": module(_names.in_transformations) + TREES,
+        "measurements.pyi": module(_names.in_measurements) + DEBIAS,
+        "combinators.pyi": module(_names.in_combinators),
         "prelude.pyi": top(),
     }
 

@@ -3,6 +3,7 @@
 pub(crate) mod chain;
 mod column;
 mod describe;
+mod parts;
 pub(crate) mod run;
 
 use opendp_core::erased::{

@@ -196,8 +196,9 @@ fn misfit(name: &str, kind: CellType) -> Error {
     let (expected, advice) = match kind {
         CellType::Integer => ("whole numbers in the range of `i64`", "or state `f64` in the study"),
         CellType::Float => ("numbers", "such as with `pandas.to_numeric(..., errors=\"coerce\")`"),
-        CellType::Bool => ("booleans", "such as with a comparison"),
-        CellType::Text => ("texts", "such as with `.astype(str)`"),
+        CellType::Bool => ("booleans, 0 or 1", "such as with a comparison"),
+        // In some versions of pandas, `.astype(str)` writes a missing cell as the text "nan".
+        CellType::Text => ("texts", "such as with `.astype(\"string\")`"),
     };
     let reason = format!(
         "expected {expected}, or None or NaN for missing cells, and a cell is something else: \
@@ -221,7 +222,7 @@ fn cells(column: &Bound<'_, PyAny>, name: &str, kind: CellType) -> Result<Cells>
             let known = |cell: &Bound<'_, PyAny>| Ok(double(cell)?.filter(|x| !x.is_nan()));
             read(column, known)?.map(Cells::Float)
         }
-        CellType::Bool => read(column, bool::from_python)?.map(Cells::Bool),
+        CellType::Bool => read(column, truth)?.map(Cells::Bool),
         CellType::Text => {
             let texts = read(column, |cell| Ok(String::from_python(cell)?.map(trimmed)))?;
             let known = |cell: Option<String>| cell.filter(|x| !x.is_empty());
@@ -251,6 +252,15 @@ fn read<T>(
         cells.push(known);
     }
     Ok(Some(cells))
+}
+/// Convert a boolean. The numbers 1 and 0 are also booleans, as in the files that the command
+/// `opendp` reads.
+fn truth(cell: &Bound<'_, PyAny>) -> Result<Option<bool>> {
+    if let Some(known) = bool::from_python(cell)? {
+        return Ok(Some(known));
+    }
+    let number = double(cell)?.filter(|x| *x == 0.0 || *x == 1.0);
+    Ok(number.map(|number| number == 1.0))
 }
 /// Convert a whole number. pandas stores a column of integers with missing cells as floats, so a
 /// float can be a whole number.

@@ -59,6 +59,8 @@ count: dp.Transformation = dp.t.make_count(
         ("dp.t.make_clamp(1)", "Missing positional arguments"),
         ("dp.m.then_laplace(scal=1.0)", "Unexpected keyword argument"),
         ("dp.t.make_nothing()", "no attribute"),
+        ("import numpy\nprint(dp.t.then_count_by_categories(numpy.arange(3)))", ""),
+        ("dp.t.then_count_by_categories(3)", "incompatible type"),
         (
             "other: dp.Measurement = dp.t.make_count(count.input_domain, count.input_metric)",
             "Incompatible types",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 TYPE_CHECKING = False
@@ -72,7 +73,13 @@ def columns_by_name(value: Any, names: list[str]) -> dict[str, Any]:
     try:
         columns = dict(_columns_of(value))
     except TypeError as error:
-        raise TypeError(f"expected a dictionary of columns or a table: {error}") from None
+        advice = ""
+        if isinstance(value, (str, bytes, os.PathLike)):
+            advice = "; to read a file, pass such as `pandas.read_csv(path)`"
+        elif isinstance(value, (list, tuple)):
+            advice = "; to ask about a list of rows, pass such as `pandas.DataFrame(rows)`"
+        found = f"found a value of type {type(value).__name__}: {error}{advice}"
+        raise TypeError(f"expected a dictionary of columns or a table, {found}") from None
     for name in names:
         if name not in columns:
             raise KeyError(f"the table has no column {name!r}, and the study uses it")
@@ -140,7 +147,16 @@ def _is_date(column: Any) -> bool:
     """Return whether the cells of an array are dates, periods or durations."""
     dtype = getattr(column, "dtype", None)
     # A column of periods of pandas can become the integers that number the periods.
-    return getattr(dtype, "kind", None) in ("m", "M") or type(dtype).__name__ == "PeriodDtype"
+    if getattr(dtype, "kind", None) in ("m", "M") or type(dtype).__name__ == "PeriodDtype":
+        return True
+    package = type(column).__module__.partition(".")[0]
+    if package == "pyarrow":
+        dtype = getattr(column, "type", None)
+    elif package == "pandas":
+        dtype = getattr(dtype, "pyarrow_dtype", None)
+    elif package != "polars":
+        return False
+    return str(dtype).lower().startswith(("date", "time", "duration"))
 
 
 def _of_arrow(chunk: Any) -> Any:

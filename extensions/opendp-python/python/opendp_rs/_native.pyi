@@ -4,6 +4,11 @@ class Domain:
     type: str
     carrier_type: str
     size: int | None
+    bounds: tuple[Any, Any] | None
+    nan: bool
+    element_domain: Domain
+    key_domain: Domain
+    value_domain: Domain
     def member(self, value: Any) -> bool: ...
     def to_json(self) -> str: ...
 

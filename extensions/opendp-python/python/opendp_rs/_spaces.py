@@ -145,11 +145,26 @@ def domains_of_data(data: Any, metric: Any) -> tuple[Any, str, str]:
             advice = "convert dates and categories to numbers or text, or state `domain`, as in"
         raise of("TypeParse", f"argument `data`: {reason}; {advice} {example}") from None
     head, args = _parts(name)
+    _check_shape(name, metric)
     rows = head == "Vec" and metric.type in _ON_ROWS
     wide = _NARROW.get(args[0], args[0]) if rows else ""
     if rows and any(is_changed(item) for item in getattr(found, "__args__", ())):
         wide = args[0]
     return domain_of(name), args[0] if rows else "", wide
+
+
+def _check_shape(name: str, metric: Any) -> None:
+    """Refuse data that are no column of rows, under a metric on rows. ``name`` is their type."""
+    if metric.type not in (*_ON_ROWS, "ChangeOneDistance", "HammingDistance") or name == "String":
+        return
+    head, args = _parts(name)
+    if head != "Vec":
+        found = f"expected a column of rows, found a single value of type `{name}`"
+        raise of("TypeParse", f"argument `data`: {found}; pass a list or a column")
+    if args[0].startswith("Vec<"):
+        found = "expected one column of rows, found rows that are lists or an array with rows and"
+        advice = "columns; pass one column, such as `array[:, 0]`, or state `domain`"
+        raise of("TypeParse", f"argument `data`: {found} {advice}")
 
 
 # The metrics on rows whose number is not known. Other metrics on rows need a stated domain.

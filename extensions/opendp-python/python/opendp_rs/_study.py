@@ -41,7 +41,7 @@ class Study:
                     "a file, pass `pathlib.Path(...)`",
                 )
         elif isinstance(document, Mapping):
-            document = dict(document)
+            document = _with_names_of_types(document)
         self._study = _native.Study(document)
         texts = [f"`budget`: {text}" for text in cautions(*self._study.budget())]
         for name in self._study.bools_without_missing():
@@ -130,6 +130,29 @@ class Study:
         document, text, notes = answered
         text = "\n".join([text, *lines])
         return Outcome({**document, "charge": charge}, text, [*notes, *lines[:-1]])
+
+
+def _with_names_of_types(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a document in which the types of columns are names. The types can be Python types.
+
+    A study has one type of whole numbers, so ``int`` is ``"i64"``.
+    """
+    document = dict(document)
+    context = document.get("context")
+    columns = context.get("columns") if isinstance(context, Mapping) else None
+    if not isinstance(context, Mapping) or not isinstance(columns, Mapping):
+        return document
+    names = {int: "i64", float: "f64", bool: "bool", str: "String"}
+
+    def named(column: Any) -> Any:
+        if isinstance(column, type):
+            return names.get(column, column.__name__)
+        if isinstance(column, Mapping) and isinstance(column.get("T"), type):
+            return {**column, "T": named(column["T"])}
+        return column
+
+    columns = {key: named(column) for key, column in columns.items()}
+    return {**document, "context": {**context, "columns": columns}}
 
 
 _UNRECORDED = (

@@ -7,7 +7,8 @@ The first arguments of ``make_*`` are the domain and the metric of the input. ``
 domain and the metric from its left operand: ``space >> then_*()``.
 """
 
-from ._registry import in_combinators, module
+from ._names import in_combinators
+from ._registry import module
 
 __getattr__, __dir__ = module(in_combinators, "`dp.c`")
 __all__ = __dir__()

@@ -1,5 +1,5 @@
 # Written by stubs.py from the registry. Do not edit.
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, Collection, Sequence
 
 from ._native import Domain as Domain, Function as Function, Measure as Measure, Measurement as Measurement, Metric as Metric, Odometer as Odometer, Transformation as Transformation
 from ._partial import Partial

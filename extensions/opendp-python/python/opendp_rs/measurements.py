@@ -7,13 +7,14 @@ domain and the metric from its left operand: ``space >> then_*()``.
 from __future__ import annotations
 
 from ._errors import of
-from ._registry import in_measurements, module
+from ._names import in_measurements
+from ._registry import module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # Importing `typing` takes longer than importing the library.
     from typing import Any, Sequence
 
-__getattr__, _names = module(in_measurements, "`dp.m`")
+__getattr__, _listed = module(in_measurements, "`dp.m`")
 
 
 def debias_randomized_response_bitvec(answers: Sequence[Any], f: float) -> list[float]:
@@ -59,7 +60,7 @@ def _bits(answer: Any) -> list[int] | None:
 
 
 def __dir__() -> list[str]:
-    return sorted([*_names(), debias_randomized_response_bitvec.__name__])
+    return sorted([*_listed(), debias_randomized_response_bitvec.__name__])
 
 
 __all__ = __dir__()

@@ -1,5 +1,5 @@
 # Written by stubs.py from the registry. Do not edit.
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, Collection, Sequence
 
 from ._native import Domain as Domain, Function as Function, Measure as Measure, Measurement as Measurement, Metric as Metric, Odometer as Odometer, Transformation as Transformation
 from ._partial import Partial
@@ -69,13 +69,13 @@ def make_noisy_max(input_domain: Domain, input_metric: Metric, output_measure: M
 def make_noisy_top_k(input_domain: Domain, input_metric: Metric, output_measure: Measure, k: int, scale: float, negate: bool = ..., MO: Any = ..., T: Any = ..., M: Any = ...) -> Measurement:
     """Make a measurement that chooses the indices of several good scores, in the order of choice."""
 
-def make_private_quantile(input_domain: Domain, input_metric: Metric, output_measure: Measure, candidates: Sequence[float] | Sequence[int], alpha: float, scale: float, MO: Any = ..., T: Any = ..., M: Any = ...) -> Measurement:
+def make_private_quantile(input_domain: Domain, input_metric: Metric, output_measure: Measure, candidates: Collection[float] | Collection[int], alpha: float, scale: float, MO: Any = ..., T: Any = ..., M: Any = ...) -> Measurement:
     """Make a measurement that releases a quantile, chosen from a list of candidates."""
 
-def make_private_quantiles(input_domain: Domain, input_metric: Metric, output_measure: Measure, candidates: Sequence[float] | Sequence[int], alphas: Sequence[float], scale: float, MO: Any = ..., T: Any = ..., M: Any = ...) -> Measurement:
+def make_private_quantiles(input_domain: Domain, input_metric: Metric, output_measure: Measure, candidates: Collection[float] | Collection[int], alphas: Collection[float], scale: float, MO: Any = ..., T: Any = ..., M: Any = ...) -> Measurement:
     """Make a measurement that releases several quantiles, chosen from a list of candidates."""
 
-def make_randomized_response(categories: Sequence[bool] | Sequence[int] | Sequence[str], prob: float, T: Any = ...) -> Measurement:
+def make_randomized_response(categories: Collection[bool] | Collection[int] | Collection[str], prob: float, T: Any = ...) -> Measurement:
     """Make a measurement that releases the true category with a known probability, and otherwise
     another category."""
 
@@ -164,13 +164,13 @@ def then_noisy_max(output_measure: Measure, scale: float, negate: bool = ..., MO
 def then_noisy_top_k(output_measure: Measure, k: int, scale: float, negate: bool = ..., MO: Any = ..., T: Any = ..., M: Any = ...) -> Partial:
     """Make a measurement that chooses the indices of several good scores, in the order of choice."""
 
-def then_private_quantile(output_measure: Measure, candidates: Sequence[float] | Sequence[int], alpha: float, scale: float, MO: Any = ..., T: Any = ..., M: Any = ...) -> Partial:
+def then_private_quantile(output_measure: Measure, candidates: Collection[float] | Collection[int], alpha: float, scale: float, MO: Any = ..., T: Any = ..., M: Any = ...) -> Partial:
     """Make a measurement that releases a quantile, chosen from a list of candidates."""
 
-def then_private_quantiles(output_measure: Measure, candidates: Sequence[float] | Sequence[int], alphas: Sequence[float], scale: float, MO: Any = ..., T: Any = ..., M: Any = ...) -> Partial:
+def then_private_quantiles(output_measure: Measure, candidates: Collection[float] | Collection[int], alphas: Collection[float], scale: float, MO: Any = ..., T: Any = ..., M: Any = ...) -> Partial:
     """Make a measurement that releases several quantiles, chosen from a list of candidates."""
 
-def then_randomized_response(categories: Sequence[bool] | Sequence[int] | Sequence[str], prob: float, T: Any = ...) -> Measurement:
+def then_randomized_response(categories: Collection[bool] | Collection[int] | Collection[str], prob: float, T: Any = ...) -> Measurement:
     """Make a measurement that releases the true category with a known probability, and otherwise
     another category."""
 

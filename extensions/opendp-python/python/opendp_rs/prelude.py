@@ -7,9 +7,11 @@ in a module with the name of their prefix.
 
 from __future__ import annotations
 
-from . import _errors, _native, _registry, _types
+import builtins as _builtins
+
+from . import _errors, _names, _native, _registry, _types
 from . import combinators, measurements, transformations
-from ._context import Context, Query
+from ._context import Context
 from ._errors import OpenDPError
 from ._ledger import Ledger
 from ._losses import loss_of
@@ -36,6 +38,7 @@ from ._native import (
     laplacian_scale_to_accuracy,
 )
 from ._partial import Partial as _Partial, as_space as _as_space
+from ._query import Query
 from ._search import (
     binary_search,
     binary_search_chain,
@@ -118,12 +121,12 @@ def describe(name: str) -> dict[str, _Any]:
         found = f"found a value of type {type(name).__name__}"
         raise _errors.of("Argument", f'argument `name`: expected a name, such as "make_count", {found}')
     # The result is new, so a change of it changes nothing else.
-    return _native.describe(_registry.find(name) or name)
+    return _native.describe(_names.find(name) or name)
 
 
 def names() -> list[str]:
     """List the names of all registered constructors."""
-    return list(_registry.KINDS)
+    return list(_names.KINDS)
 
 
 _TABLES = "`dp.Study` answers questions about tables"
@@ -139,11 +142,11 @@ _LEFT_OUT = {
     "RuntimeType": 'a type is a name, such as `"Vec<i32>"`',
 }
 
-_get, _names = _registry.module(_registry.at_top, "`opendp_rs.prelude`")
+_get, _listed = _registry.module(_names.at_top, "`opendp_rs.prelude`")
 
 
 def __getattr__(attribute: str) -> _Any:
-    if attribute in _registry.PREFIXES:
+    if attribute in _names.PREFIXES:
         return _of_prefix(attribute)
     if attribute in _LEFT_OUT:
         reason = f"`opendp_rs.prelude` has no `{attribute}`: {_LEFT_OUT[attribute]}"
@@ -168,11 +171,15 @@ def _of_prefix(prefix: str) -> _Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_names(), *_registry.PREFIXES})
+    return sorted({*globals(), *_listed(), *_names.PREFIXES})
 
 
+# `from opendp_rs.prelude import *` must not replace a name of Python: `except OverflowError` would
+# then catch another class. So `dp.OverflowError` and `dp.NotImplementedError` need `dp.`.
 __all__ = [
     name
-    for name in [*globals(), *_names()]
-    if not name.startswith("_") and name not in ("annotations", "TYPE_CHECKING")
+    for name in [*globals(), *_listed()]
+    if not name.startswith("_")
+    and name not in ("annotations", "TYPE_CHECKING")
+    and not hasattr(_builtins, name)
 ]

@@ -1,5 +1,5 @@
 # Written by stubs.py from the registry. Do not edit.
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, Collection, Sequence
 
 from ._native import Domain as Domain, Function as Function, Measure as Measure, Measurement as Measurement, Metric as Metric, Odometer as Odometer, Transformation as Transformation
 from ._partial import Partial
@@ -20,7 +20,7 @@ def bitvector_domain(max_weight: int | None = ..., size: int | None = ...) -> Do
 def change_one_distance() -> Metric:
     """Count the records replaced, in any order. The size of the data sets must be known."""
 
-def dataframe_domain(col_names: Sequence[bool] | None | Sequence[int] | None | Sequence[str] | None = ..., element_domains: Sequence[Domain] | None = ..., size: int | None = ..., K: Any = ...) -> Domain:
+def dataframe_domain(col_names: Collection[bool] | None | Collection[int] | None | Collection[str] | None = ..., element_domains: Sequence[Domain] | None = ..., size: int | None = ..., K: Any = ...) -> Domain:
     """Make the set of all frames, or of the frames with a given schema."""
 
 def discrete_distance() -> Metric:
@@ -102,7 +102,7 @@ def zero_concentrated_divergence() -> Measure:
     """Measure loss by the rho of zero-concentrated differential privacy."""
 
 from . import combinators as combinators, measurements as measurements, transformations as transformations
-from ._context import Context as Context, Query as Query
+from ._context import Context as Context
 from ._errors import OpenDPError as OpenDPError
 from ._ledger import Ledger as Ledger
 from ._losses import loss_of as loss_of
@@ -129,6 +129,7 @@ from ._native import (
     laplacian_scale_to_accuracy as laplacian_scale_to_accuracy,
 )
 from ._partial import Partial as _Partial, as_space as _as_space
+from ._query import Query as Query
 from ._search import (
     binary_search as binary_search,
     binary_search_chain as binary_search_chain,

@@ -7,13 +7,14 @@ domain and the metric from its left operand: ``space >> then_*()``.
 """
 
 from ._native import choose_branching_factor
-from ._registry import in_transformations, module
+from ._names import in_transformations
+from ._registry import module
 
-__getattr__, _names = module(in_transformations, "`dp.t`")
+__getattr__, _listed = module(in_transformations, "`dp.t`")
 
 
 def __dir__() -> list[str]:
-    return sorted([*_names(), choose_branching_factor.__name__])
+    return sorted([*_listed(), choose_branching_factor.__name__])
 
 
 __all__ = __dir__()

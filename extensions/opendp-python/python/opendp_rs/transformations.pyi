@@ -1,5 +1,5 @@
 # Written by stubs.py from the registry. Do not edit.
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, Collection, Sequence
 
 from ._native import Domain as Domain, Function as Function, Measure as Measure, Measurement as Measurement, Metric as Metric, Odometer as Odometer, Transformation as Transformation
 from ._partial import Partial
@@ -53,7 +53,7 @@ def make_count(input_domain: Domain, input_metric: Metric, TO: Any = ..., T: Any
 def make_count_by(input_domain: Domain, input_metric: Metric, TV: Any = ..., T: Any = ..., M: Any = ...) -> Transformation:
     """For each value that occurs, count the records with this value."""
 
-def make_count_by_categories(input_domain: Domain, input_metric: Metric, categories: Sequence[bool] | Sequence[int] | Sequence[str], null_category: bool = ..., MO: Any = ..., TOA: Any = ..., T: Any = ..., M: Any = ...) -> Transformation:
+def make_count_by_categories(input_domain: Domain, input_metric: Metric, categories: Collection[bool] | Collection[int] | Collection[str], null_category: bool = ..., MO: Any = ..., TOA: Any = ..., T: Any = ..., M: Any = ...) -> Transformation:
     """Count the records in each of the given categories."""
 
 def make_count_distinct(input_domain: Domain, input_metric: Metric, TO: Any = ..., T: Any = ..., M: Any = ...) -> Transformation:
@@ -62,7 +62,7 @@ def make_count_distinct(input_domain: Domain, input_metric: Metric, TO: Any = ..
 def make_covariance(input_domain: Domain, input_metric: Metric, ddof: int = ..., S: Any = ..., T: Any = ..., M: Any = ...) -> Transformation:
     """Compute the covariance of a known number of bounded pairs."""
 
-def make_create_dataframe(input_domain: Domain, input_metric: Metric, col_names: Sequence[str], K: Any = ..., M: Any = ...) -> Transformation:
+def make_create_dataframe(input_domain: Domain, input_metric: Metric, col_names: Collection[str], K: Any = ..., M: Any = ...) -> Transformation:
     """Make a frame from the fields of each record."""
 
 def make_df_cast_default(input_domain: Domain, input_metric: Metric, column_name: str, TIA: Any = ..., TOA: Any = ..., K: Any = ..., M: Any = ...) -> Transformation:
@@ -78,13 +78,13 @@ def make_drop_null(input_domain: Domain, input_metric: Metric, D: Any = ..., M: 
 def make_filter_bounds(input_domain: Domain, input_metric: Metric, bounds: tuple[float, float] | tuple[int, int], T: Any = ..., M: Any = ...) -> Transformation:
     """Keep the records that lie within bounds."""
 
-def make_filter_values(input_domain: Domain, input_metric: Metric, values: Sequence[bool] | Sequence[int] | Sequence[str], T: Any = ..., M: Any = ...) -> Transformation:
+def make_filter_values(input_domain: Domain, input_metric: Metric, values: Collection[bool] | Collection[int] | Collection[str], T: Any = ..., M: Any = ...) -> Transformation:
     """Keep the records that are in a list of values."""
 
-def make_find(input_domain: Domain, input_metric: Metric, categories: Sequence[bool] | Sequence[int] | Sequence[str], T: Any = ..., M: Any = ...) -> Transformation:
+def make_find(input_domain: Domain, input_metric: Metric, categories: Collection[bool] | Collection[int] | Collection[str], T: Any = ..., M: Any = ...) -> Transformation:
     """Find the index of each record in a list of categories."""
 
-def make_find_bin(input_domain: Domain, input_metric: Metric, edges: Sequence[float] | Sequence[int], T: Any = ..., M: Any = ...) -> Transformation:
+def make_find_bin(input_domain: Domain, input_metric: Metric, edges: Collection[float] | Collection[int], T: Any = ..., M: Any = ...) -> Transformation:
     """Find the bin of each record among bins separated by edges."""
 
 def make_identity(input_domain: Domain, input_metric: Metric, D: Any = ..., M: Any = ...) -> Transformation:
@@ -96,7 +96,7 @@ def make_impute_constant(input_domain: Domain, input_metric: Metric, constant: b
 def make_impute_uniform_float(input_domain: Domain, input_metric: Metric, bounds: tuple[float, float], T: Any = ..., M: Any = ...) -> Transformation:
     """Replace each NaN by a number drawn uniformly from an interval."""
 
-def make_index(input_domain: Domain, input_metric: Metric, categories: Sequence[bool] | Sequence[float] | Sequence[int] | Sequence[str], null: bool | float | str, TOA: Any = ..., M: Any = ...) -> Transformation:
+def make_index(input_domain: Domain, input_metric: Metric, categories: Collection[bool] | Collection[float] | Collection[int] | Collection[str], null: bool | float | str, TOA: Any = ..., M: Any = ...) -> Transformation:
     """Look up the category at each index."""
 
 def make_is_equal(input_domain: Domain, input_metric: Metric, value: bool | float | str, T: Any = ..., M: Any = ...) -> Transformation:
@@ -120,14 +120,14 @@ def make_metric_unbounded(input_domain: Domain, input_metric: Metric, D: Any = .
 def make_ordered_random(input_domain: Domain, input_metric: Metric, D: Any = ..., M: Any = ...) -> Transformation:
     """Put the records into a random order, so that later steps can use the order."""
 
-def make_quantile_rank_scores(input_domain: Domain, input_metric: Metric, candidates: Sequence[float] | Sequence[int], alpha: float, MO: Any = ..., T: Any = ..., M: Any = ...) -> Transformation:
+def make_quantile_rank_scores(input_domain: Domain, input_metric: Metric, candidates: Collection[float] | Collection[int], alpha: float, MO: Any = ..., T: Any = ..., M: Any = ...) -> Transformation:
     """Score each candidate by the distance between the ranks of the candidate and the rank of a
     quantile."""
 
-def make_quantile_score_candidates(input_domain: Domain, input_metric: Metric, candidates: Sequence[float] | Sequence[int], alpha: float, MO: Any = ..., T: Any = ..., M: Any = ...) -> Transformation:
+def make_quantile_score_candidates(input_domain: Domain, input_metric: Metric, candidates: Collection[float] | Collection[int], alpha: float, MO: Any = ..., T: Any = ..., M: Any = ...) -> Transformation:
     """Score each candidate by its distance from a quantile of the records."""
 
-def make_quantiles_from_counts(bin_edges: Sequence[float] | Sequence[int], alphas: Sequence[float], interpolation: Any = ..., TA: Any = ..., F: Any = ...) -> Function:
+def make_quantiles_from_counts(bin_edges: Collection[float] | Collection[int], alphas: Collection[float], interpolation: Any = ..., TA: Any = ..., F: Any = ...) -> Function:
     """Compute quantiles from noisy counts of the records in bins."""
 
 def make_resize(input_domain: Domain, input_metric: Metric, size: int, constant: bool | float | str, MO: Any = ..., T: Any = ..., M: Any = ...) -> Transformation:
@@ -166,10 +166,10 @@ def make_sized_bounded_sum(input_domain: Domain, input_metric: Metric, size: int
 def make_sized_bounded_variance(input_domain: Domain, input_metric: Metric, size: int | None = ..., bounds: tuple[float, float] | None = ..., ddof: int = ..., T: Any = ..., M: Any = ...) -> Transformation:
     """Compute the variance of a known number of bounded records with [`make_variance`]."""
 
-def make_sized_quantile_score_candidates(input_domain: Domain, input_metric: Metric, size: int | None = ..., candidates: Sequence[float] | Sequence[int] = ..., alpha: float = ..., MO: Any = ..., T: Any = ..., M: Any = ...) -> Transformation:
+def make_sized_quantile_score_candidates(input_domain: Domain, input_metric: Metric, size: int | None = ..., candidates: Collection[float] | Collection[int] = ..., alpha: float = ..., MO: Any = ..., T: Any = ..., M: Any = ...) -> Transformation:
     """Score the candidates for a quantile with [`make_quantile_score_candidates`]."""
 
-def make_split_dataframe(input_domain: Domain, input_metric: Metric, separator: str = ..., col_names: Sequence[str] = ..., K: Any = ...) -> Transformation:
+def make_split_dataframe(input_domain: Domain, input_metric: Metric, separator: str = ..., col_names: Collection[str] = ..., K: Any = ...) -> Transformation:
     """Split a text into lines and fields, and make a frame from them."""
 
 def make_split_lines(input_domain: Domain, input_metric: Metric) -> Transformation:
@@ -178,7 +178,7 @@ def make_split_lines(input_domain: Domain, input_metric: Metric) -> Transformati
 def make_split_records(input_domain: Domain, input_metric: Metric, separator: str = ..., M: Any = ...) -> Transformation:
     """Split each text into fields."""
 
-def make_subset_by(input_domain: Domain, input_metric: Metric, indicator_column: str, keep_columns: Sequence[str], TK: Any = ..., M: Any = ...) -> Transformation:
+def make_subset_by(input_domain: Domain, input_metric: Metric, indicator_column: str, keep_columns: Collection[str], TK: Any = ..., M: Any = ...) -> Transformation:
     """Keep the rows in which a column of truth values is true."""
 
 def make_sum(input_domain: Domain, input_metric: Metric, T: Any = ..., M: Any = ...) -> Transformation:
@@ -248,7 +248,7 @@ def then_count(TO: Any = ..., T: Any = ..., M: Any = ...) -> Partial:
 def then_count_by(TV: Any = ..., T: Any = ..., M: Any = ...) -> Partial:
     """For each value that occurs, count the records with this value."""
 
-def then_count_by_categories(categories: Sequence[bool] | Sequence[int] | Sequence[str], null_category: bool = ..., MO: Any = ..., TOA: Any = ..., T: Any = ..., M: Any = ...) -> Partial:
+def then_count_by_categories(categories: Collection[bool] | Collection[int] | Collection[str], null_category: bool = ..., MO: Any = ..., TOA: Any = ..., T: Any = ..., M: Any = ...) -> Partial:
     """Count the records in each of the given categories."""
 
 def then_count_distinct(TO: Any = ..., T: Any = ..., M: Any = ...) -> Partial:
@@ -257,7 +257,7 @@ def then_count_distinct(TO: Any = ..., T: Any = ..., M: Any = ...) -> Partial:
 def then_covariance(ddof: int = ..., S: Any = ..., T: Any = ..., M: Any = ...) -> Partial:
     """Compute the covariance of a known number of bounded pairs."""
 
-def then_create_dataframe(col_names: Sequence[str], K: Any = ..., M: Any = ...) -> Partial:
+def then_create_dataframe(col_names: Collection[str], K: Any = ..., M: Any = ...) -> Partial:
     """Make a frame from the fields of each record."""
 
 def then_df_cast_default(column_name: str, TIA: Any = ..., TOA: Any = ..., K: Any = ..., M: Any = ...) -> Partial:
@@ -273,13 +273,13 @@ def then_drop_null(D: Any = ..., M: Any = ...) -> Partial:
 def then_filter_bounds(bounds: tuple[float, float] | tuple[int, int], T: Any = ..., M: Any = ...) -> Partial:
     """Keep the records that lie within bounds."""
 
-def then_filter_values(values: Sequence[bool] | Sequence[int] | Sequence[str], T: Any = ..., M: Any = ...) -> Partial:
+def then_filter_values(values: Collection[bool] | Collection[int] | Collection[str], T: Any = ..., M: Any = ...) -> Partial:
     """Keep the records that are in a list of values."""
 
-def then_find(categories: Sequence[bool] | Sequence[int] | Sequence[str], T: Any = ..., M: Any = ...) -> Partial:
+def then_find(categories: Collection[bool] | Collection[int] | Collection[str], T: Any = ..., M: Any = ...) -> Partial:
     """Find the index of each record in a list of categories."""
 
-def then_find_bin(edges: Sequence[float] | Sequence[int], T: Any = ..., M: Any = ...) -> Partial:
+def then_find_bin(edges: Collection[float] | Collection[int], T: Any = ..., M: Any = ...) -> Partial:
     """Find the bin of each record among bins separated by edges."""
 
 def then_identity(D: Any = ..., M: Any = ...) -> Partial:
@@ -291,7 +291,7 @@ def then_impute_constant(constant: bool | float | str, D: Any = ..., M: Any = ..
 def then_impute_uniform_float(bounds: tuple[float, float], T: Any = ..., M: Any = ...) -> Partial:
     """Replace each NaN by a number drawn uniformly from an interval."""
 
-def then_index(categories: Sequence[bool] | Sequence[float] | Sequence[int] | Sequence[str], null: bool | float | str, TOA: Any = ..., M: Any = ...) -> Partial:
+def then_index(categories: Collection[bool] | Collection[float] | Collection[int] | Collection[str], null: bool | float | str, TOA: Any = ..., M: Any = ...) -> Partial:
     """Look up the category at each index."""
 
 def then_is_equal(value: bool | float | str, T: Any = ..., M: Any = ...) -> Partial:
@@ -315,14 +315,14 @@ def then_metric_unbounded(D: Any = ..., M: Any = ...) -> Partial:
 def then_ordered_random(D: Any = ..., M: Any = ...) -> Partial:
     """Put the records into a random order, so that later steps can use the order."""
 
-def then_quantile_rank_scores(candidates: Sequence[float] | Sequence[int], alpha: float, MO: Any = ..., T: Any = ..., M: Any = ...) -> Partial:
+def then_quantile_rank_scores(candidates: Collection[float] | Collection[int], alpha: float, MO: Any = ..., T: Any = ..., M: Any = ...) -> Partial:
     """Score each candidate by the distance between the ranks of the candidate and the rank of a
     quantile."""
 
-def then_quantile_score_candidates(candidates: Sequence[float] | Sequence[int], alpha: float, MO: Any = ..., T: Any = ..., M: Any = ...) -> Partial:
+def then_quantile_score_candidates(candidates: Collection[float] | Collection[int], alpha: float, MO: Any = ..., T: Any = ..., M: Any = ...) -> Partial:
     """Score each candidate by its distance from a quantile of the records."""
 
-def then_quantiles_from_counts(bin_edges: Sequence[float] | Sequence[int], alphas: Sequence[float], interpolation: Any = ..., TA: Any = ..., F: Any = ...) -> Function:
+def then_quantiles_from_counts(bin_edges: Collection[float] | Collection[int], alphas: Collection[float], interpolation: Any = ..., TA: Any = ..., F: Any = ...) -> Function:
     """Compute quantiles from noisy counts of the records in bins."""
 
 def then_resize(size: int, constant: bool | float | str, MO: Any = ..., T: Any = ..., M: Any = ...) -> Partial:
@@ -361,10 +361,10 @@ def then_sized_bounded_sum(size: int | None = ..., bounds: tuple[float, float] |
 def then_sized_bounded_variance(size: int | None = ..., bounds: tuple[float, float] | None = ..., ddof: int = ..., T: Any = ..., M: Any = ...) -> Partial:
     """Compute the variance of a known number of bounded records with [`make_variance`]."""
 
-def then_sized_quantile_score_candidates(size: int | None = ..., candidates: Sequence[float] | Sequence[int] = ..., alpha: float = ..., MO: Any = ..., T: Any = ..., M: Any = ...) -> Partial:
+def then_sized_quantile_score_candidates(size: int | None = ..., candidates: Collection[float] | Collection[int] = ..., alpha: float = ..., MO: Any = ..., T: Any = ..., M: Any = ...) -> Partial:
     """Score the candidates for a quantile with [`make_quantile_score_candidates`]."""
 
-def then_split_dataframe(separator: str = ..., col_names: Sequence[str] = ..., K: Any = ...) -> Partial:
+def then_split_dataframe(separator: str = ..., col_names: Collection[str] = ..., K: Any = ...) -> Partial:
     """Split a text into lines and fields, and make a frame from them."""
 
 def then_split_lines() -> Partial:
@@ -373,7 +373,7 @@ def then_split_lines() -> Partial:
 def then_split_records(separator: str = ..., M: Any = ...) -> Partial:
     """Split each text into fields."""
 
-def then_subset_by(indicator_column: str, keep_columns: Sequence[str], TK: Any = ..., M: Any = ...) -> Partial:
+def then_subset_by(indicator_column: str, keep_columns: Collection[str], TK: Any = ..., M: Any = ...) -> Partial:
     """Keep the rows in which a column of truth values is true."""
 
 def then_sum(T: Any = ..., M: Any = ...) -> Partial:

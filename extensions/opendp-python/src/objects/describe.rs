@@ -174,7 +174,7 @@ fn registered(name: &str) -> bool {
 }
 /// Return whether a JSON value is an object with one entry, whose key is the name of a constructor,
 /// and whose value is an object of arguments.
-fn is_description(json: &Json) -> bool {
+pub(super) fn is_description(json: &Json) -> bool {
     let entry = json.as_object().filter(|object| object.len() == 1);
     entry
         .and_then(|object| object.iter().next())
