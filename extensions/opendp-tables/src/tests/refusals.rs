@@ -208,8 +208,8 @@ fn errors_about_units_and_candidates_say_what_is_wrong() {
         ("float", "", "at least one candidate"),
         ("float", "1, 1e200", "from -1e100 to 1e100, found 1e200"),
         ("float", "1, nan", "found NaN"),
-        ("float", "1, 3, 2", "in increasing order, each once, found 3.0 and then 2.0"),
-        ("integer", "2, 2", "found 2.0 and then 2.0"),
+        ("float", "1, 3, 2", "in increasing order, each once, found 3 and then 2"),
+        ("integer", "2, 2", "found 2 and then 2"),
     ] {
         let column = format!("{{ type = \"{kind}\", candidates = [{candidates}] }}");
         let found = error("{ rows = 1 }", &column);
