@@ -43,8 +43,11 @@ impl DiscreteLoss {
     /// `b = (p - q e^x) / (1 - e^-h)`. At the edges, the profile of the measure is exact. Between
     /// the edges, this profile is linear in `e^epsilon`. The true profile is convex in `e^epsilon`,
     /// so the true profile is at most this linear function. The rounding errors and the errors of
-    /// `p` and `q` are bounded. These bounds make `b` and the total mass larger. Outputs above the
-    /// grid get an infinite loss. Outputs below the grid get the lowest loss of the grid.
+    /// `p` and `q` are bounded. These bounds make `b` and the total mass larger. Let `s` be the
+    /// bound on the error of the losses. A loss of the bucket can be `s` below `x` or `s` above
+    /// `x + h`. So the edges count as `x + s` and `x + h + s`, and `b` is at least the share of the
+    /// upper edge if the edges were `x - s` and `x + h + s`. Outputs above the grid get an infinite
+    /// loss. Outputs below the grid get the lowest loss of the grid.
     pub(crate) fn above(buckets: &Buckets, grid: &Grid) -> Self {
         let mut mass = vec![0.0; grid.count + 1];
         let widen = 1.0 + 2.0 * buckets.relative + ROUNDING;
@@ -53,12 +56,12 @@ impl DiscreteLoss {
             if p == 0.0 {
                 continue;
             }
-            // A mass can be a difference of normal tails, and a tail below 1e-307 counts as 0. So
+            // A mass can be a difference of normal tails, and a tail below 1e-305 counts as 0. So
             // if `q` is at most 1e-290, the true mass can be far below `q`. With 0 in place of `q`,
             // `b` is larger.
             let q = if q <= 1e-290 { 0.0 } else { q };
             let x = grid.edge(i);
-            let error = 4.0 * buckets.relative + ROUNDING + 4.0 * U * x.abs();
+            let error = 4.0 * buckets.relative + ROUNDING + 4.0 * U * x.abs() + 2.0 * buckets.shift;
             let b = ((p - q * exp(x) + error * p) / whole).clamp(0.0, p);
             mass[i] += (p - b) * widen;
             mass[i + 1] += b * widen;
@@ -217,6 +220,28 @@ fn binary_exponent(mass: f64) -> f64 {
 mod tests {
     use super::*;
 
+    /// A bucket has two outputs whose losses are off by `shift`. One loss is below the bucket, and
+    /// the other loss is above the bucket. The output with the larger loss is rare.
+    #[test]
+    fn a_measure_from_above_covers_losses_that_are_off_by_the_shift() {
+        let (step, shift) = (0.25, 1e-9);
+        let grid = Grid { step, first: 4, count: 1 };
+        let outputs = [(1.0, grid.edge(0) - shift), (1e-12, grid.edge(1) + shift)];
+        let mut buckets = Buckets::empty(&grid, 0.0, shift);
+        buckets.p = vec![outputs.iter().map(|(mass, _)| mass).sum()];
+        buckets.q = vec![outputs.iter().map(|(mass, loss)| mass * (-loss).exp()).sum()];
+        let above = DiscreteLoss::above(&buckets, &grid);
+        let delta =
+            |mass: f64, loss: f64, epsilon: f64| mass * (-(epsilon - loss).exp_m1()).max(0.0);
+        for part in 1..8 {
+            let epsilon = grid.edge(0) + step * f64::from(part) / 8.0;
+            let exact: f64 = outputs.iter().map(|(mass, loss)| delta(*mass, *loss, epsilon)).sum();
+            let losses = above.mass.iter().enumerate();
+            let found = losses.map(|(i, mass)| delta(*mass, above.loss(i) + above.shift, epsilon));
+            let found: f64 = found.sum();
+            assert!(exact <= found, "{epsilon}: {found} {exact}");
+        }
+    }
     #[test]
     fn cumulants_are_those_of_the_definition_at_any_tilt_and_of_any_mass() {
         let listed = |first: i64, mass: &[f64]| DiscreteLoss {

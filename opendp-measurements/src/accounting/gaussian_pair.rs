@@ -187,11 +187,11 @@ impl DominatingPair for SampledGaussianPair {
             below = upper_tail(high);
             above = upper_tail(-low);
         }
-        // An edge y is a float, and the same edge is used for P and Q. Let u be the unit roundoff.
-        // The centre of a bucket is off by 4 u (|y| + mu). The functions exp_m1 and ln and the
-        // products have errors. So the loss at y differs from the loss at the edge of the grid.
-        // `shift` bounds this difference.
-        let relative = MASS_ERROR + 16.0 * U * limit * (limit + mu);
+        // An edge y is a float, and the same edge is used for P and Q. So the proof at
+        // `GaussianPair` bounds the errors of the masses, with |y| and |y - mu| of at most `limit`.
+        // The functions exp_m1 and ln and the products have errors. So the loss at y differs from
+        // the loss at the edge of the grid. `shift` bounds this difference.
+        let relative = MASS_ERROR + 20.0 * U * (1.0 + limit) * (1.0 + limit + mu);
         let reach = grid.edge(0).abs().max(grid.edge(grid.count).abs());
         let shift = 256.0 * U * (1.0 + reach + mu * (mu + limit.min(reach / mu + 40.0)));
         Buckets {
@@ -263,7 +263,7 @@ mod tests {
             }
         }
     }
-    /// In the bucket that begins at the loss 548, the tail of `Q` falls below 1e-307.
+    /// In the bucket that begins at the loss 548, the tail of `Q` falls below 1e-305.
     #[test]
     fn the_measure_bounds_delta_where_the_masses_of_the_second_distribution_end() {
         let pair = GaussianPair { mu: 20.0 };

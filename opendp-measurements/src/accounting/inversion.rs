@@ -280,9 +280,9 @@ impl Inversion {
         let t = self.tilt;
         let kernel = Complex::new(t, frequency) * Complex::new(t + 1.0, frequency);
         let size = factor.bound / kernel.norm_sqr().sqrt() * (1.0 + 1e-9);
-        let wave = factor.value / kernel;
-        let relative = (1.01 * factor.errors + 32.0 * U).min(2.0);
-        self.error += 2.0 * size * relative;
+        let (value, relative) = factor.settled();
+        let wave = value / kernel;
+        self.error += 2.0 * size * (relative + 32.0 * U);
         self.size.0 += size;
         self.size.1 += size * frequency;
         self.waves.push(wave);

@@ -13,8 +13,9 @@ use super::normal::{Enclosure, mills};
 /// A bound on the relative error of the results of [`tail`] and [`mass`], for arguments up to
 /// [`LIMIT`].
 pub(crate) const MASS_ERROR: f64 = 1024.0 * U;
-/// From this argument on, the normal tail is below `10^-307` and is treated as zero.
-pub(crate) const LIMIT: f64 = 37.5;
+/// From this argument on, the normal tail is below `10^-305` and is treated as zero. Below this
+/// argument, the exponent of the density is above -700, so `exp` does not return 0.
+pub(crate) const LIMIT: f64 = 37.4;
 
 const INVERSE_SQRT_TWO_PI: f64 = 0.398_942_280_401_432_7;
 /// The number of nodes of the table of Mills' ratio. Nodes are 1/4 apart, so each argument is
@@ -166,5 +167,11 @@ mod tests {
             assert!((mass(-x - w / 2.0, w) / value - 1.0).abs() < MASS_ERROR);
         }
         assert!((mass(0.0, 4.0) - 0.9544997361036416).abs() < 1e-15);
+        // The bound on the error also holds next to the limit.
+        for x in [37.0, LIMIT - 2f64.powi(-10)] {
+            let x = (x * 1048576.0).floor() / 1048576.0;
+            let value = to_f64_nearest(&certified(x), -1600);
+            assert!((tail(x) / value - 1.0).abs() < MASS_ERROR, "{x}: {} {value}", tail(x));
+        }
     }
 }

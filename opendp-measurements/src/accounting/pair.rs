@@ -142,7 +142,8 @@ pub trait DominatingPair: Debug + Send + Sync {
     /// Put the outputs of the pair into the buckets of a grid.
     fn buckets(&self, grid: &Grid) -> Buckets;
     /// Return a number such that all atoms are multiples of this number. An atom is a loss with
-    /// positive probability. Return `None` if the pair has no atoms, or if no such number is known.
+    /// positive probability. A pair without atoms can return its largest loss, so that an edge of
+    /// the grid is at this loss. Return `None` if no such number is known.
     fn unit(&self) -> Option<f64> {
         None
     }

@@ -45,15 +45,28 @@ pub(super) struct Factor {
     /// A bound on the modulus of the exact product.
     pub(super) bound: f64,
     /// The sum of `k e / m` over all waves, plus rounding errors. See `Product` for the symbols.
+    /// The sum is `NaN` if the error of a wave is infinite.
     pub(super) errors: f64,
 }
 impl Factor {
+    /// Return the value of the product, and a bound on the error of this value. The error is
+    /// divided by `bound`. If the error is large, 0 replaces the value. The error is then at most
+    /// `bound`.
+    ///
+    /// Let `d` be `errors`. The field `bound` limits each `m^k` to 1. Without this limit, the
+    /// product of all `m^k` is at most `e^(4 d)` times `bound`, because `m` is at most
+    /// `1 + 2 e`, plus rounding errors. So the error is at most `d e^(4 d)` times `bound`.
+    pub(super) fn settled(&self) -> (Complex, f64) {
+        let error = 1.01 * self.errors * exp(4.0 * self.errors);
+        if error < 1.0 { (self.value, error) } else { (Complex::new(0.0, 0.0), 1.0) }
+    }
     fn multiply(&mut self, wave: Complex, error: f64, count: u64) {
         let power = count as f64;
         let modulus = wave.norm_sqr().sqrt() * (1.0 + 16.0 * U) + error + 1e-300;
         self.value *= raise(wave, count);
         let bound = match count {
             1 => modulus,
+            _ if modulus.is_nan() => 1.0,
             _ => exp((power * ln(modulus) * (1.0 - 1e-12)).max(-690.0)) * (1.0 + 16.0 * U),
         };
         // The exact modulus of a wave is at most 1, so the bound is limited to 1.
@@ -142,5 +155,41 @@ impl Product {
             false => zero(factor.bound),
         };
         self.factors.iter().map(kept)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unit() -> Factor {
+        Factor { value: Complex::new(1.0, 0.0), bound: 1.0, errors: 0.0 }
+    }
+    #[test]
+    fn a_wave_that_is_unknown_leaves_the_bound_of_the_other_waves() {
+        for count in [1, 2, 1 << 20] {
+            for (wave, error) in [(f64::NAN, f64::INFINITY), (1e60, f64::INFINITY), (f64::NAN, 0.1)]
+            {
+                let mut factor = unit();
+                factor.multiply(Complex::new(wave, 0.0), error, count);
+                assert_eq!(factor.bound.min(1.0), 1.0, "{count} {wave} {error}");
+                let (value, error) = factor.settled();
+                assert_eq!((value, error), (Complex::new(0.0, 0.0), 1.0), "{count} {wave}");
+            }
+        }
+    }
+    #[test]
+    fn the_error_of_a_product_of_very_many_waves_is_bounded() {
+        // Each exact wave is 1, and each computed wave is off by `error`.
+        for (count, error) in [(1_u64 << 31, 1e-11), (1 << 31, 1e-10), (1 << 31, 1e-9), (100, 1e-3)]
+        {
+            let mut factor = unit();
+            factor.multiply(Complex::new(1.0 + error, 0.0), error, count);
+            let (value, bound) = factor.settled();
+            assert!((value.re - 1.0).abs() <= bound * factor.bound, "{count} {error}");
+            // The control: if the sum of the errors is large, the sum alone is not a bound.
+            let off = (factor.value.re - 1.0).abs();
+            assert!(1.01 * factor.errors < off || factor.errors < 0.025, "{count} {error}");
+        }
     }
 }

@@ -254,8 +254,9 @@ impl DominatingPair for ReplacedPair {
         let relative = match self.noise {
             // The outputs at the edges of buckets are rounded to floats. The masses of all three
             // distributions are computed from the same rounded outputs. So this rounding is an
-            // error of the losses, and not an error of the masses.
-            Gaussian => MASS_ERROR + 16.0 * U * limit * (limit + self.added),
+            // error of the losses, and not an error of the masses. The proof of the other errors is
+            // at `GaussianPair`.
+            Gaussian => MASS_ERROR + 20.0 * U * (1.0 + limit) * (1.0 + limit + self.added),
             Laplace => ERROR + 64.0 * U + 4.0 * U * self.added,
             DiscreteLaplace { scale } => U * (512.0 + 16.0 * self.added / scale),
             DiscreteGaussian { .. } => U * 8192.0,

@@ -292,7 +292,15 @@ impl DominatingPair for FixedSizePair {
         self.above.most()
     }
     fn buckets(&self, grid: &Grid) -> Buckets {
-        let zero = (-grid.first).clamp(0, grid.count as i64) as usize;
+        // If the loss 0 is outside of the grid, all losses inside of the grid are losses of one
+        // pair. Then the masses outside of the grid are also the masses of this pair.
+        if 0 < grid.first {
+            return self.above.buckets(grid);
+        }
+        let zero = grid.first.unsigned_abs() as usize;
+        if grid.count < zero {
+            return self.below.buckets(grid);
+        }
         let (mut joined, other) = (self.above.buckets(grid), self.below.buckets(grid));
         joined.p[..zero].copy_from_slice(&other.p[..zero]);
         joined.q[..zero].copy_from_slice(&other.q[..zero]);
@@ -316,8 +324,40 @@ impl DominatingPair for FixedSizePair {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Account, GaussianPair, LaplacePair};
     use super::*;
 
+    #[test]
+    fn a_grid_on_one_side_of_zero_has_the_losses_of_one_direction() {
+        let pairs: [Arc<dyn DominatingPair>; 2] =
+            [Arc::new(GaussianPair { mu: 2.0 }), Arc::new(LaplacePair { epsilon: 2.0 })];
+        for pair in pairs {
+            let both = FixedSizePair::of(pair, 0.9);
+            for (low, high) in [(0.75, 1.5), (-1.5, -0.75)] {
+                let grid = Grid::covering(1.0 / 64.0, low, high);
+                let buckets = both.buckets(&grid);
+                assert!(buckets.relative < 1e-11, "{low}: {}", buckets.relative);
+                // The loss 0 has a positive probability, and is outside of the grid.
+                assert!(buckets.at_edges.iter().all(|(_, p)| *p < 0.01), "{low}");
+                let inside: f64 =
+                    buckets.p.iter().chain(buckets.at_edges.iter().map(|(_, p)| p)).sum();
+                let all = inside + buckets.below + buckets.above;
+                assert!((all - 1.0).abs() < 1e-9, "{low}: {all}");
+            }
+        }
+    }
+    #[test]
+    fn a_sample_of_fixed_size_loses_as_much_as_a_removal_at_a_small_delta() {
+        let pair = Arc::new(GaussianPair { mu: 1.0 });
+        for (rate, delta) in [(0.01, 1e-10), (0.3, 1e-20)] {
+            let account = |pair: Arc<dyn DominatingPair>| Account::new().with(pair, 1);
+            let both = account(Arc::new(FixedSizePair::of(pair.clone(), rate)));
+            let removed = account(SampledPair::of(pair.clone(), rate, true));
+            let (found, exact) =
+                (both.epsilon_above(delta).unwrap(), removed.epsilon_above(delta).unwrap());
+            assert!((found / exact - 1.0).abs() < 1e-4, "{rate} {delta}: {found} {exact}");
+        }
+    }
     #[test]
     fn large_losses_on_a_sample_and_their_inverses_are_exact() {
         // Let `x` be the loss without sampling, and `q` the rate. A large loss on a sample is about

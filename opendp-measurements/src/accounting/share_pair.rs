@@ -87,14 +87,15 @@ impl SharePair {
     /// # Errors
     /// `InvalidDistance` when a number is negative or not finite, or when a delta or a rate is
     /// above 1. `InvalidDistance` also when a scale is 0, or is so small that its reciprocal is
-    /// infinite. The scale of discrete Laplace noise can be infinite.
+    /// infinite.
     pub(super) fn checked(self) -> Result<Self> {
         let numbers = match self {
             SharePair::Private { epsilon, delta } => [epsilon, delta],
             SharePair::Laplace { epsilon } => [epsilon, 0.0],
-            SharePair::DiscreteLaplace { scale, .. } => [scale.recip(), 0.0],
-            SharePair::DiscreteGaussian { scale, .. } if scale.is_infinite() => [scale, 0.0],
-            SharePair::DiscreteGaussian { scale, .. } => [scale.recip(), 0.0],
+            SharePair::DiscreteLaplace { scale, .. }
+            | SharePair::DiscreteGaussian { scale, .. } => {
+                [if scale.is_infinite() { scale } else { scale.recip() }, 0.0]
+            }
             SharePair::Gaussian { mu } => [mu, 0.0],
             SharePair::SampledGaussian { mu, rate } => [mu, rate],
             SharePair::Choices { range, .. } => [range, 0.0],
@@ -340,8 +341,8 @@ impl SharePair {
             let fits = (0.0..=f64::from(u32::MAX)).contains(&number) && number.fract() == 0.0;
             if fits { Ok(number as u32) } else { Err(wrong()) }
         };
-        let (name, numbers) =
-            json.as_object().and_then(|map| map.iter().next()).ok_or_else(wrong)?;
+        let map = json.as_object().filter(|map| map.len() == 1).ok_or_else(wrong)?;
+        let (name, numbers) = map.iter().next().ok_or_else(wrong)?;
         let numbers = numbers.as_array().ok_or_else(wrong)?.iter().map(Json::as_f64);
         let numbers = numbers.known_collected().ok_or_else(wrong)?;
         let pair = match (name.as_str(), numbers.as_slice()) {

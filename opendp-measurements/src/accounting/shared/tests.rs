@@ -341,6 +341,8 @@ fn a_share_is_used_once_and_an_account_continues_where_it_stopped() {
     assert_eq!(SharedAccount::from_json(&json).unwrap_err().kind(), "BudgetExceeded");
     json["shares"][1] = json!({ "gaussian": [-1.0] });
     assert_eq!(SharedAccount::from_json(&json).unwrap_err().kind(), "InvalidDistance");
+    let two = json!({ "gaussian": [0.1], "laplace": [9.0] });
+    assert_eq!(SharePair::from_json(&two).unwrap_err().kind(), "FailedCast");
     json["used"] = json!([true]);
     assert_eq!(SharedAccount::from_json(&json).unwrap_err().kind(), "InvalidDistance");
     let whole = account.to_json();

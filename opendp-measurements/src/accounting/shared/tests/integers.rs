@@ -74,6 +74,9 @@ fn counts_with_discrete_noise_get_nearly_the_noise_of_the_exact_composition() {
     assert_eq!(SharePair::from_json(&share.to_json()).unwrap(), share);
     for wrong in [f64::INFINITY, f64::NAN, -1.0, 0.0] {
         assert!(discrete(1, wrong).checked().is_err(), "{wrong}");
+        // JSON has no infinite numbers, so an account with such a scale could not be read again.
+        let laplace = SharePair::DiscreteLaplace { sensitivity: 1, scale: wrong };
+        assert!(laplace.checked().is_err(), "{wrong}");
     }
 }
 #[test]
