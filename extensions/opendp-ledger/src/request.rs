@@ -1,6 +1,9 @@
 //! Requests to a budget, and their releases.
 
+use std::collections::BTreeMap;
+
 use opendp_core::{Carrier, Codec, Domain, Error, Measurement, Metric, Result};
+use serde_json::value::RawValue;
 use serde_json::{Value as Json, json};
 
 use crate::{Accounted, Entry, Loss};
@@ -120,15 +123,36 @@ fn is_nothing(json: &Json) -> bool {
     }
 }
 
-/// Parse JSON that was written without spaces, such as a release.
-///
-/// If the first key of an object is `$serde_json::private::Number`, then `serde_json` reads the
-/// object as a number. A category in the data can be this text. So this function reads an object as
-/// a map.
+/// The first key of an object that `serde_json` reads as a number. A category in the data can be
+/// this text.
+const NUMBER: &str = "$serde_json::private::Number";
+/// The largest depth of lists and objects. `serde_json` reads no deeper JSON, so the ledger writes
+/// none.
+const DEEPEST: usize = 128;
+
+/// Parse JSON that the ledger has written, such as a release. An object whose first key is
+/// [`NUMBER`] is read as an object, at each depth. If the text contains [`NUMBER`], the keys of its
+/// objects are sorted.
 pub(crate) fn parse(text: &str) -> serde_json::Result<Json> {
-    match text.starts_with('{') {
-        true => serde_json::from_str(text).map(Json::Object),
+    // The ledger writes this key without escapes.
+    match text.contains(NUMBER) {
+        true => parse_parts(text, DEEPEST),
         false => serde_json::from_str(text),
+    }
+}
+fn parse_parts(text: &str, depth: usize) -> serde_json::Result<Json> {
+    let part = |part: &RawValue| parse_parts(part.get(), depth - 1);
+    match text.as_bytes().first() {
+        _ if depth == 0 => serde_json::from_str(text),
+        Some(b'{') => {
+            let parts: BTreeMap<String, &RawValue> = serde_json::from_str(text)?;
+            parts.into_iter().map(|(key, value)| Ok((key, part(value)?))).collect()
+        }
+        Some(b'[') => {
+            let parts: Vec<&RawValue> = serde_json::from_str(text)?;
+            parts.into_iter().map(part).collect()
+        }
+        _ => serde_json::from_str(text),
     }
 }
 

@@ -36,13 +36,22 @@ fn a_map_whose_first_key_is_a_private_word_of_the_json_library_is_read_as_a_map(
     let word = "$serde_json::private::Number".to_owned();
     for (id, map) in [
         ("counts", HashMap::from([(word.clone(), json!(5)), ("x".to_owned(), json!(7))])),
-        ("texts", HashMap::from([(word, json!("5"))])),
+        ("texts", HashMap::from([(word.clone(), json!("5"))])),
     ] {
         for repeated in [false, true] {
             let request = Request::of_loss(id, epsilon("0.1"));
             let release = ledger.release("b", &request, || Ok(map.clone())).unwrap();
             assert_eq!(release.repeated(), repeated);
             assert_eq!(release.value::<HashMap<String, serde_json::Value>>().unwrap(), map);
+        }
+        // The same holds for a map inside of a list or of another map.
+        let inside = format!("{id} inside");
+        let parts = || vec![json!(1.5), json!({"first": map, "then": [map, null, "a"]})];
+        for repeated in [false, true] {
+            let request = Request::of_loss(&inside, epsilon("0.1"));
+            let release = ledger.release("b", &request, || Ok(parts())).unwrap();
+            assert_eq!(release.repeated(), repeated);
+            assert_eq!(release.value::<Vec<serde_json::Value>>().unwrap(), parts());
         }
     }
 }
