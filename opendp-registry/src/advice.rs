@@ -29,8 +29,8 @@ pub(crate) fn of_type(name: &str) -> Option<&'static str> {
 
 /// The types of records that `make_cast_default` can cast to floats. (Floats need no cast.)
 const CASTABLE: [&str; 7] = ["String", "bool", "i32", "i64", "u32", "u64", "usize"];
-/// Distances between data sets.
-const OF_DATA: [&str; 4] =
+/// The metrics on data sets.
+pub(crate) const OF_DATA: [&str; 4] =
     ["SymmetricDistance", "InsertDeleteDistance", "ChangeOneDistance", "HammingDistance"];
 
 /// Write a message for a space that a constructor does not take. The constructor may take a space

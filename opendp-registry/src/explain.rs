@@ -65,11 +65,15 @@ pub(crate) fn ambiguous(request: &Request, left: &[&Arc<Entry>]) -> Error {
             open.push(format!("{} among {}", generic.name, list(types)));
         }
     }
-    Error::Ambiguous(format!(
-        "`{request}` fits {} signatures; choose {}",
-        left.len(),
-        open.join(", and ")
-    ))
+    let advice = match open.is_empty() {
+        false => format!("choose {}", open.join(", and ")),
+        // No type argument distinguishes the signatures, so only an argument can.
+        true => {
+            let signatures: Vec<String> = left.iter().map(|entry| entry.to_string()).collect();
+            format!("pass an argument that fits only one of {}", some(&signatures, LISTED))
+        }
+    };
+    Error::Ambiguous(format!("`{request}` fits {} signatures; {advice}", left.len()))
 }
 
 /// Report why no signature fits. The error names the parameter that does not fit, in the signature

@@ -2,6 +2,7 @@
 
 use std::any::TypeId;
 use std::hash::{BuildHasherDefault, Hasher};
+use std::mem::{Discriminant, discriminant};
 use std::sync::Arc;
 
 use opendp_core::{Arg, Args, Constructed, Kind};
@@ -21,7 +22,9 @@ pub(crate) struct Memo {
 /// contents, selected the signature.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Key {
-    Json,
+    /// The kind of a JSON value, and whether the value is an empty array or an empty object. Only
+    /// these two facts decide whether a parameter accepts the value.
+    Json(Discriminant<Json>, bool),
     Space(TypeId, TypeId),
     Descriptor(Kind, TypeId),
     /// The types of the input domain, the input metric and the measure. The measure is needed,
@@ -37,7 +40,7 @@ impl Key {
             // A text or null can be a type argument. In this case, the result depends on the
             // content of the argument. So a request with a text or null is not cached.
             Arg::Json(Json::String(_) | Json::Null) => return None,
-            Arg::Json(_) => Key::Json,
+            Arg::Json(json) => Key::Json(discriminant(json), is_empty(json)),
             Arg::Space(space) => Key::Space(space.domain().inner_id(), space.metric().inner_id()),
             Arg::Pair(domain, metric) => Key::Space(domain.inner_id(), metric.inner_id()),
             Arg::Made(made) => match made {
@@ -57,6 +60,13 @@ impl Key {
             Arg::Value(value) => Key::Value((**value).type_id()),
             _ => return None,
         })
+    }
+}
+fn is_empty(json: &Json) -> bool {
+    match json {
+        Json::Array(items) => items.is_empty(),
+        Json::Object(object) => object.is_empty(),
+        _ => false,
     }
 }
 /// The hasher of the cache. It returns each key of the cache unchanged as the hash. The keys of the

@@ -155,7 +155,7 @@ impl<B: Fn(Json) -> Result<Constructed>> Search<'_, B> {
             (true, false) if !is_infinite(&at_high) => Ok(last),
             (false, true) if !is_infinite(&at_low) => Ok(first),
             _ => Err(Error::Search(format!(
-                "`{}`: every value that was tried meets {}, even a value that means no noise; \
+                "`{}`: every value that was tried meets {}, and such a value can mean no noise; \
                  choose the value yourself",
                 self.parameter, self.d_out
             ))),

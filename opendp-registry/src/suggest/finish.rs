@@ -58,8 +58,11 @@ impl Search<'_> {
             // different names. For each statistic, suggest only one of these chains.
             let noise = (suggestion.loss.to_string(), suggestion.accuracy.clone());
             let same = noise.1.iter().any(Option::is_some) && alike.contains(&noise);
-            alike.push(noise);
-            !same && alike.len() <= ALIKE
+            let keep = !same && alike.len() < ALIKE;
+            if keep {
+                alike.push(noise);
+            }
+            keep
         });
         // Sort the chains by their length. Chains of the same length stay sorted by the error of
         // their noise.

@@ -10,6 +10,7 @@ use opendp_core::{Arg, Args, Constructed, Error, Kind, Result, TypeName};
 use serde_json::{Map, Value as Json, json};
 
 use super::{Aim, Obstacle, Suggestions};
+use crate::advice::OF_DATA;
 use crate::{Entry, Registry};
 
 /// The parameters of noise. The search finds their values.
@@ -19,10 +20,6 @@ const SOLVED: [&str; 2] = ["scale", "prob"];
 const USUAL: [&str; 2] = ["f64", "i64"];
 /// The largest number of ways to choose the types of one link.
 const CHOICES: usize = 6;
-/// The metrics on data sets. If the output of a chain has such a metric, the output consists of
-/// rows.
-const OF_DATA: [&str; 4] =
-    ["SymmetricDistance", "InsertDeleteDistance", "ChangeOneDistance", "HammingDistance"];
 
 #[derive(Clone)]
 struct Chain {

@@ -125,7 +125,7 @@ fn covers(loss: &Json, truth: Truth) -> bool {
 fn test(entry: &Entry, examples: &[Example]) -> Result<(usize, usize), String> {
     let example = examples.iter().find(|example| entry.names().any(|name| name == example.name));
     let Some(example) = example else {
-        return Err(format!("{entry}: needs an example in `combinators.rs`"));
+        return Err(format!("{entry}: needs an example in `combinators/examples.rs`"));
     };
     let (mut losing, mut others) = (0, 0);
     for member in members_for(entry)? {

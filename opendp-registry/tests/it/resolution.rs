@@ -4,8 +4,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use opendp_core::erased::AnyValue;
 use opendp_core::{
-    AbsoluteDistance, Args, AtomDomain, Bounds, Codec, Constructed, Kind, Made, MetricOn, Named,
-    Parameter, Space, SymmetricDistance, TheMetric, TypeName, VectorDomain,
+    AbsoluteDistance, Arg, Args, Argument, AtomDomain, Bounds, Codec, Constructed, Kind, Made,
+    MetricOn, Named, Parameter, Result, Space, SymmetricDistance, TheMetric, TypeName,
+    VectorDomain,
 };
 use opendp_registry::{Addition, Registry};
 use serde_json::json;
@@ -216,6 +217,43 @@ fn a_name_has_one_function() {
     let error = registry.add(addition("make_clamp", "rogue")).unwrap_err();
     assert!(error.to_string().contains("opendp-transformations"), "{error}");
     assert!(error.to_string().contains("rogue"), "{error}");
+}
+/// A parameter type that accepts either only arrays, or only other JSON values.
+struct Only<const ARRAYS: bool>;
+impl<const ARRAYS: bool> Argument for Only<ARRAYS> {
+    fn type_name() -> TypeName {
+        TypeName::plain(if ARRAYS { "Array" } else { "Other" })
+    }
+    fn accepts(arg: &Arg) -> bool {
+        matches!(arg, Arg::Json(json) if json.is_array() == ARRAYS)
+    }
+    fn from_arg(_: &Arg) -> Result<Self> {
+        Ok(Only)
+    }
+}
+#[test]
+fn what_is_remembered_of_a_request_depends_on_the_kind_of_its_json() {
+    let registry = Registry::new();
+    let parameters =
+        [Parameter::new::<Only<true>>("x", None), Parameter::new::<Only<false>>("x", None)];
+    for parameter in parameters {
+        registry.add(addition("mine", "a").parameter(parameter)).unwrap();
+    }
+    for (json, expected) in [(json!([1]), "Array"), (json!(1), "Other"), (json!([2]), "Array")] {
+        let entry = registry.resolve("mine", &Args::new().with("x", json)).unwrap();
+        assert_eq!(entry.parameters()[0].type_name.to_string(), expected);
+    }
+}
+#[test]
+fn signatures_that_only_an_argument_distinguishes_are_listed() {
+    let registry = Registry::new();
+    registry.add(addition("mine", "a").parameter(Parameter::new::<i32>("x", None))).unwrap();
+    registry.add(addition("mine", "a").parameter(Parameter::new::<f64>("x", None))).unwrap();
+    let error = registry.make("mine", &Args::new().with("x", json!(1))).unwrap_err();
+    assert_eq!(error.kind(), "Ambiguous");
+    for part in ["`mine(x: f64) -> SymmetricDistance`", "`mine(x: i32) -> SymmetricDistance`"] {
+        assert!(error.to_string().contains(part), "{error}");
+    }
 }
 #[test]
 fn an_addition_decodes_its_parameters_and_stands_in_documents() {

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use opendp_core::{
-    AtomDomain, Bounds, Kind, Made, Parameter, Space, SymmetricDistance, TypeName, VectorDomain,
+    AbsoluteDistance, AtomDomain, Bounds, Kind, Made, Parameter, Space, SymmetricDistance,
+    TypeName, VectorDomain,
 };
 use opendp_registry::{Addition, Document, Entry, Goal, Limits, Obstacle, Registry, Suggestions};
 use opendp_transformations::make_clamp;
@@ -298,6 +299,27 @@ fn a_search_calls_at_most_as_often_as_its_limit_says() {
     assert!(short.whole && short.found.iter().all(|suggestion| suggestion.names.len() <= 1));
     assert!(long.whole && short.calls < long.calls, "{} and {}", short.calls, long.calls);
     assert_eq!(calls.load(Ordering::SeqCst), 0);
+}
+#[test]
+fn equal_noise_under_two_names_leaves_room_for_other_noise() {
+    type Count = Space<AtomDomain<i32>, AbsoluteDistance<i32>>;
+    let registry = Registry::new();
+    for (name, scale) in [("make_mine_a", 3.0), ("make_mine_b", 3.0), ("make_mine_c", 4.0)] {
+        let noise = Addition::new(name, "my-app", Kind::Measurement, TypeName::plain("Release"))
+            .parameter(Parameter::new::<Count>("input", None))
+            .constructs(move |args| {
+                let args = args.clone().with("scale", json!(scale));
+                Registry::global().make("make_laplace", &args)
+            });
+        registry.add(noise).unwrap();
+    }
+    let space = rows(json!({"T": "i64"}), json!(null), "symmetric_distance");
+    let about = named("mine");
+    let goal = Goal::new(space, json!(PURE), json!(1), json!(1)).about(&about).with_unproved();
+    let found = registry.suggest(&goal).unwrap().found;
+    let counts = found.iter().filter(|it| it.names[0] == "make_count");
+    let names: Vec<&str> = counts.map(|it| it.names[1].as_str()).collect();
+    assert_eq!(names, ["make_mine_a", "make_mine_c"]);
 }
 #[test]
 fn a_space_tells_what_takes_it_and_what_leads_to_a_measure() {

@@ -4,8 +4,9 @@ use opendp_core::erased::{AnyMetric, AnyTransformation};
 use opendp_core::{Arg, Kind, TypeName};
 use serde_json::{Map, Value as Json, json};
 
-use super::{Chain, OF_DATA, SOLVED, Search, Way};
+use super::{Chain, SOLVED, Search, Way};
 use crate::Entry;
+use crate::advice::OF_DATA;
 
 /// The constructors that drop the rows outside of their bounds. The fact `bounds` states the bounds
 /// to which rows are clamped. So these constructors do not use this fact.
@@ -23,7 +24,7 @@ impl Search<'_> {
         let losses = chain.made.as_ref().is_some_and(|made| made.output().lowest_is_best());
         for parameter in entry.parameters().iter().filter(|p| p.name != "input") {
             let name = &*parameter.name;
-            let own = name == "bounds" && !self.clamps(entry, chain);
+            let own = name == "bounds" && !self.takes_bounds_of_rows(entry, chain);
             let stated = match own {
                 true => self.own_fact(entry.name(), name),
                 false => self.fact(entry.name(), name),
@@ -48,7 +49,7 @@ impl Search<'_> {
     /// the rows. The fact applies if the output of the chain consists of rows, and if the
     /// constructor does not drop rows. After an aggregation, the output has another range than the
     /// rows. With the bounds of the rows, a noisy sum or count would be clamped to the wrong range.
-    fn clamps(&self, entry: &Entry, chain: &Chain) -> bool {
+    fn takes_bounds_of_rows(&self, entry: &Entry, chain: &Chain) -> bool {
         let of_rows = |metric: &AnyMetric| OF_DATA.contains(&metric.inner_type().head());
         let rows = match (&chain.made, &self.aim.start) {
             (Some(made), _) => of_rows(made.output().metric()),
