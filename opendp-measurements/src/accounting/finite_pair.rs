@@ -381,7 +381,7 @@ impl DominatingPair for DiscreteGaussianPair {
     }
     fn integer_gaussian(&self) -> Option<(f64, f64)> {
         let distance = f64::from(self.sensitivity);
-        (1.0 <= distance).then_some((distance * distance, self.scale))
+        Some((distance.inf_mul(distance).ok().filter(|square| 1.0 <= *square)?, self.scale))
     }
     fn on_sample(&self, rate: f64, removed: bool) -> Option<Arc<dyn DominatingPair>> {
         if self.scale < LEAST_SCALE {

@@ -122,10 +122,16 @@ impl DominatingPair for BoundedRangePair {
         self.epsilon
     }
     fn tilted(&self, tilt: f64, _: f64) -> Option<Box<dyn Tilted>> {
-        Some(Box::new(TiltedEnds::new(self.epsilon, tilt, false)))
+        let pair = || Box::new(TiltedEnds::new(self.epsilon, tilt, false)) as Box<dyn Tilted>;
+        (f64::MIN_POSITIVE < self.epsilon).then(pair)
     }
     fn buckets(&self, grid: &Grid) -> Buckets {
         let end = self.epsilon;
+        if end <= f64::MIN_POSITIVE {
+            let mut buckets = Buckets::empty(grid, ERROR, end);
+            buckets.atom(grid, 0.0, 1.0, 1.0);
+            return buckets;
+        }
         // With `a = e^(end / 2)`, the density of this loss is `a e^(x / 2) / (2 (a^2 - 1))`. The
         // density in the function `exponential` is `e^((x - end) / 2) / 4`. The first density is
         // `2 / (1 - e^-end)` times the second density.

@@ -3,7 +3,8 @@
 use super::*;
 use crate::accounting::pair::{Buckets, Grid};
 use crate::accounting::{
-    FinitePair, LaplacePair, PrivatePair, SampledPair, profile_of_gaussian, profile_of_private,
+    BoundedRangePair, DiscreteGaussianPair, FinitePair, LaplacePair, PrivatePair, SampledPair,
+    profile_of_gaussian, profile_of_private,
 };
 use opendp_core::{MaxDivergence, Measure, PrivacyProfile};
 use std::fmt;
@@ -116,4 +117,21 @@ fn releases_that_reveal_almost_surely_have_a_delta_of_one() {
     let sharp = Account::new().with(Arc::new(LaplacePair { epsilon: 1394.0 }), 2);
     let sharp = sharp.delta_above(2000.0).unwrap();
     assert!(0.24 < sharp, "{sharp}");
+}
+#[test]
+fn the_square_of_a_distance_is_rounded_up() {
+    // The exact square is 9007199515875289, an odd number above `2^53`.
+    let pair = DiscreteGaussianPair { sensitivity: 94_906_267, scale: 1e9 };
+    assert_eq!(pair.integer_gaussian().unwrap().0, 9_007_199_515_875_290.0);
+}
+#[test]
+fn a_choice_of_range_zero_has_no_loss() {
+    let nothing = Account::new().with(Arc::new(BoundedRangePair { epsilon: 0.0 }), 3);
+    let none = Certified { lower: 0.0, upper: 0.0 };
+    assert_eq!(nothing.delta(0.5).unwrap(), none);
+    let laplace = |account: Account| account.with(Arc::new(LaplacePair { epsilon: 1.0 }), 2);
+    let (found, exact) = (laplace(nothing), laplace(Account::new()));
+    let (found, exact) = (found.delta(0.5).unwrap(), exact.delta(0.5).unwrap());
+    assert!(exact.lower <= found.upper && found.lower <= exact.upper, "{found:?} {exact:?}");
+    assert!(found.upper <= exact.upper * 1.001, "{found:?} {exact:?}");
 }

@@ -56,6 +56,10 @@ fn saddle(parts: &[PairCount], target: Target) -> Option<Sum> {
     while low.0 < 1e6 {
         let found = Sum::at(parts, tilt)?;
         let now = height(&found);
+        if now.is_nan() {
+            // Without this check, the search would not end.
+            return None;
+        }
         if (now - goal).abs() <= 0.015 * (goal - least) {
             return Some(found);
         }
