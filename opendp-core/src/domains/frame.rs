@@ -136,8 +136,8 @@ impl Argument for Vec<ColumnDomain> {
             };
             column.ok_or_else(|| {
                 Error::FailedCast(format!(
-                    "expected the domain of a cell as item {}, such as an `atom_domain` or an \
-                     `option_domain`, found {}",
+                    "expected the domain of a cell as item {}, an `atom_domain` or an \
+                     `option_domain` of a primitive type or of String, found {}",
                     place + 1,
                     arg.describe()
                 ))
