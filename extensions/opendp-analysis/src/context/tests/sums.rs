@@ -49,7 +49,7 @@ fn means_and_variances_of_integers_are_those_of_the_same_floats() {
         let context = with_column(rows.to_vec(), 1e9);
         let rows = || {
             let query = context.query().spending(Budget::epsilon(1e6).unwrap());
-            query.column::<T>("number").clamp(bounds[0].clone(), bounds[1].clone()).resize(4)
+            query.column::<T>("number").clamp(bounds[0], bounds[1]).resize(4)
         };
         let answers = [(rows().mean(), mean), (rows().variance(), variance)];
         for (statistic, truth) in answers {
