@@ -39,6 +39,7 @@ pub(crate) fn no_name(name: &str, known: impl Iterator<Item = String>) -> Error 
         }
         _ => format!("; did you mean {}?", near.join(" or ")),
     };
+    let short = short.escape_debug();
     Error::NotFound(format!("nothing is registered under the name `{short}`{hint}"))
 }
 

@@ -11,7 +11,7 @@
 //! - a mechanism, [`make_randomized_graph`], and the type of its parameter, [`FlipProbability`];
 //! - a function of the releases of this mechanism, [`make_debiased_edge_count`];
 //! - two combinators, [`make_repeat`] and [`make_gaussian_accounting`];
-//! - a constructor of the framework, registered for one more type (see `more_types.rs`).
+//! - two constructors of the framework, each registered for one more type (see `more_types.rs`).
 //!
 //! In documents, all names of this crate begin with `acme::`. So these names cannot clash with
 //! names of other crates. A program that uses this crate names the crate once in code:

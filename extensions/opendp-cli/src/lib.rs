@@ -31,6 +31,7 @@ mod families;
 mod inspect;
 mod operations;
 mod pages;
+mod panics;
 mod pipeline;
 mod reference;
 mod run;
@@ -250,7 +251,8 @@ impl From<String> for Answer {
 pub fn main() -> ExitCode {
     let parsed = Cli::from_arg_matches(&command().get_matches());
     let cli = parsed.unwrap_or_else(|error| error.exit());
-    let answered = answer(&cli);
+    panics::hide_messages();
+    let answered = panics::caught(|| answer(&cli));
     say_notes(cli.json);
     match answered {
         Ok(Answer { text, success }) => match write(&text) {

@@ -40,7 +40,7 @@ fn pages(registry: &Registry) -> Result<BTreeMap<String, String>> {
     let mut pages = BTreeMap::new();
     pages.insert("README.md".to_owned(), index(&topics));
     for (topic, constructors) in &topics {
-        let mut page = format!("# {}\n\n{GENERATED}\n", topic.replace('-', ": "));
+        let mut page = format!("# {}\n\n{GENERATED}\n", title(constructors));
         constructors.iter().for_each(|described| page.push_str(&section(described)));
         pages.insert(format!("{topic}.md"), page);
     }
@@ -49,16 +49,31 @@ fn pages(registry: &Registry) -> Result<BTreeMap<String, String>> {
 const GENERATED: &str = "Generated from the registry by `opendp reference`; do not edit. \
                          [All constructors](README.md).";
 
-/// Return the topic of a constructor: its crate and, if there is one, the first module of its path.
-fn topic(described: &Json) -> String {
+/// Return the crate of a constructor and, if there is one, the first module of its path.
+fn place(described: &Json) -> (&str, Option<&str>) {
     let origin = &described["origins"][0];
-    let module = origin["module"].as_str().unwrap_or_default();
-    let package = origin["package"].as_str().unwrap_or_default();
-    let package = package.strip_prefix("opendp-").unwrap_or(package);
-    match module.split("::").nth(1) {
-        Some(topic) => format!("{package}-{topic}"),
-        None => package.to_owned(),
+    let (module, package) = (text(origin, "module"), text(origin, "package"));
+    (package.strip_prefix("opendp-").unwrap_or(package), module.split("::").nth(1))
+}
+/// Return the topic of a constructor. The topic is also the name of the file of its page.
+fn topic(described: &Json) -> String {
+    match place(described) {
+        (package, Some(module)) => format!("{package}-{module}"),
+        (package, None) => package.to_owned(),
     }
+}
+/// Return the title of the page of a topic, which contains at least one constructor.
+fn title(constructors: &[Json]) -> String {
+    match constructors.first().map(place) {
+        Some((package, Some(module))) => format!("{package}: {module}"),
+        Some((package, None)) => package.to_owned(),
+        None => String::new(),
+    }
+}
+/// Return the anchor of the heading of a constructor. In an anchor, letters are lower case, and the
+/// colons of a path are left out.
+fn anchor(name: &str) -> String {
+    name.to_lowercase().replace(':', "")
 }
 fn text<'a>(described: &'a Json, name: &str) -> &'a str {
     described[name].as_str().unwrap_or_default()
@@ -68,7 +83,7 @@ fn index(topics: &BTreeMap<String, Vec<Json>>) -> String {
     for (topic, constructors) in topics {
         for described in constructors {
             let listed = text(described, "name");
-            let link = |name: &str| format!("[`{name}`]({topic}.md#{})", listed.to_lowercase());
+            let link = |name: &str| format!("[`{name}`]({topic}.md#{})", anchor(listed));
             for name in described["names"].as_array().into_iter().flatten().filter_map(Json::as_str)
             {
                 let what = match name == listed {
@@ -86,7 +101,7 @@ fn index(topics: &BTreeMap<String, Vec<Json>>) -> String {
     rows.sort();
     let rows: Vec<String> = rows.into_iter().map(|(_, row)| row).collect();
     let pages: Vec<String> =
-        topics.keys().map(|topic| format!("[{}]({topic}.md)", topic.replace('-', ": "))).collect();
+        topics.iter().map(|(topic, all)| format!("[{}]({topic}.md)", title(all))).collect();
     format!(
         "# All constructors\n\nGenerated from the registry by `opendp reference docs/reference`; do \
          not edit. `opendp describe NAME` prints the same in a terminal, with the proof. A name may \
@@ -285,6 +300,18 @@ mod tests {
         ] {
             assert_eq!(plain(text), expected);
         }
+    }
+    /// The package of a third party can have a hyphen in its name, and a path in its names.
+    #[test]
+    fn a_page_of_another_package_has_its_name_and_a_link_that_leads_to_it() {
+        let origin = serde_json::json!({"package": "acme-dp", "module": "acme_dp::graph"});
+        let made = serde_json::json!({
+            "name": "acme::make_It", "names": ["acme::make_It"], "origins": [origin],
+        });
+        let topics = BTreeMap::from([(topic(&made), vec![made])]);
+        let index = index(&topics);
+        assert!(index.contains("[acme-dp: graph](acme-dp-graph.md)"), "{index}");
+        assert!(index.contains("[`acme::make_It`](acme-dp-graph.md#acmemake_it)"), "{index}");
     }
     #[test]
     fn sections_keep_their_order_without_code_of_rust() {

@@ -25,6 +25,12 @@ use crate::{Gaussian, Laplace, NoiseDistribution, Scale};
 /// two members at distance at most `d_in`. The implementation computes the loss from this bound.
 /// For [`Laplace`] noise, the absolute differences add up to at most `d_in`. For [`Gaussian`]
 /// noise, the squares of the differences add up to at most the square of `d_in`.
+#[diagnostic::on_unimplemented(
+    message = "`{N}` noise has no loss in `{MO}` under the metric `{Self}`",
+    note = "noise is added to numbers: first aggregate the rows, as with `make_count` or `make_sum`",
+    note = "`Laplace` needs `AbsoluteDistance` or `L1Distance`",
+    note = "`Gaussian` needs `AbsoluteDistance` or `L2Distance`"
+)]
 pub trait NoiseLoss<N: NoiseDistribution, MO: Measure>: Metric {
     /// Return an upper bound, rounded up, on the loss at the distance `d_in`. The noise has the
     /// given scale.

@@ -61,6 +61,17 @@ fn the_registry_lists_and_describes_every_name() {
          MaxDivergence, acme::Graph>"
     );
 }
+/// A document can describe data sets whose records are graphs.
+#[test]
+fn records_of_our_type_are_described_in_documents() {
+    let graphs = json!({"vector_domain": {"acme::graph_domain": {"nodes": 4}, "size": 2}});
+    let document = Document::new(graphs).unwrap();
+    let domain = document.build(Registry::global()).unwrap().domain().unwrap();
+    let member = |data| domain.member(&domain.decode(&data).unwrap());
+    assert!(member(json!([[[0, 1]], []])) && !member(json!([[[0, 4]], []])) && !member(json!([])));
+    let again = Document::new(domain.to_json()).unwrap().build(Registry::global()).unwrap();
+    assert_eq!(again.domain().unwrap(), domain);
+}
 #[test]
 fn noise_of_the_house_follows_our_transformation() {
     let document = on_graphs(json!(["acme::make_edge_count", {"laplace": {"scale": 2.0}}]));

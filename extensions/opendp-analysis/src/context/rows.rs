@@ -179,7 +179,7 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         T: Averaged,
     {
         let bounds = self.chain.as_ref().ok()?.space().domain().element().bounds()?;
-        Some((bounds.lower().to_f64(), bounds.upper().to_f64()))
+        Some((bounds.lower().nearest_f64(), bounds.upper().nearest_f64()))
     }
     /// Count the rows of each category, and leave out the rows that have no category. The
     /// categories are public. [`Query::group_by`] can return the same counts together with the

@@ -1,6 +1,6 @@
 //! The types of rows whose sums, means and variances a context releases.
 
-use opendp_core::arith::{Float, Number};
+use opendp_core::arith::Number;
 use opendp_core::{
     AbsoluteDistance, Atom, AtomDomain, Bounds, Distance, Function, Result, SymmetricDistance,
     Transformation,
@@ -76,13 +76,19 @@ narrow!(i8 i16 i32 u8 u16 u32);
 /// A transformation of a column to one `f64`.
 type ToFloat<T> = OfRows<T, AtomDomain<f64>, AbsoluteDistance<f64>>;
 
-/// A type of floats whose means and variances a context releases, as `f64`.
+/// A type of numbers whose means and variances a context releases, as `f64`.
 ///
 /// The rows are converted to `f64` first. `make_mean` and `make_sized_bounded_variance` round their
 /// results to floats of the type of the rows. With many rows, the error of `f32` could exceed the
-/// noise, and the interval of the answer would not account for this error.
-#[diagnostic::on_unimplemented(message = "a context releases no means of `{Self}`")]
-pub trait Averaged: Atom + Float {
+/// noise, and the interval of the answer would not account for this error. An integer beyond `2^53`
+/// is rounded to the nearest `f64`.
+#[diagnostic::on_unimplemented(
+    message = "a context releases no means of `{Self}`",
+    note = "add a column of numbers by `Table::with_derived`"
+)]
+pub trait Averaged: Atom + Number {
+    /// Convert to the nearest `f64`.
+    fn nearest_f64(&self) -> f64;
     /// Make the transformation that takes the mean of bounded rows.
     ///
     /// # Errors
@@ -95,6 +101,9 @@ pub trait Averaged: Atom + Float {
     fn variance_of(rows: ColumnSpace<Self>) -> Result<ToFloat<Self>>;
 }
 impl Averaged for f64 {
+    fn nearest_f64(&self) -> f64 {
+        *self
+    }
     fn mean_of(rows: ColumnSpace<Self>) -> Result<ToFloat<Self>> {
         make_mean(rows)
     }
@@ -102,13 +111,59 @@ impl Averaged for f64 {
         make_sized_bounded_variance(rows, None, None, 1)
     }
 }
-impl Averaged for f32 {
-    fn mean_of(rows: ColumnSpace<Self>) -> Result<ToFloat<Self>> {
-        widened(rows)?.then(f64::mean_of)
-    }
-    fn variance_of(rows: ColumnSpace<Self>) -> Result<ToFloat<Self>> {
-        widened(rows)?.then(f64::variance_of)
-    }
+macro_rules! averaged {
+    ($($rows:ty)*) => {$(
+        impl Averaged for $rows {
+            #[inline]
+            fn nearest_f64(&self) -> f64 {
+                *self as f64
+            }
+            #[inline]
+            fn mean_of(rows: ColumnSpace<Self>) -> Result<ToFloat<Self>> {
+                floats(rows)?.then(f64::mean_of)
+            }
+            #[inline]
+            fn variance_of(rows: ColumnSpace<Self>) -> Result<ToFloat<Self>> {
+                floats(rows)?.then(f64::variance_of)
+            }
+        }
+    )*};
+}
+averaged!(f32 i8 i16 i32 i64 isize u8 u16 u32 u64 usize);
+
+/// Make the transformation that converts each row to the nearest `f64`.
+///
+/// # Precondition
+/// The rows are not NaN.
+///
+/// # Proof
+/// The function acts on each row alone, so distances do not grow. Rounding to the nearest `f64` is
+/// monotone. So the converted rows are between the converted bounds.
+#[allow(clippy::needless_range_loop, reason = "iterators are compiled again for each type")]
+fn floats<T: Averaged>(rows: ColumnSpace<T>) -> Result<OfRows<T, Column<f64>, SymmetricDistance>> {
+    let convert: Function<Vec<T>, Vec<f64>> =
+        Function::rows(|rows: &[T], floats: &mut Vec<f64>| {
+            let first = floats.len();
+            floats.resize(first + rows.len(), 0.0);
+            let floats = &mut floats[first..];
+            for place in 0..rows.len() {
+                floats[place] = rows[place].nearest_f64();
+            }
+            Ok(())
+        });
+    converted(rows, |row| row.nearest_f64(), convert)
+}
+/// Make the transformation whose function converts each row, and whose bounds are converted by
+/// `bound`.
+fn converted<T: Atom, W: Atom + Number>(
+    rows: ColumnSpace<T>,
+    bound: fn(T) -> W,
+    function: Function<Vec<T>, Vec<W>>,
+) -> Result<OfRows<T, Column<W>, SymmetricDistance>> {
+    let bounds = rows.domain().element().bounds();
+    let bounds = bounds.map(|bounds| Bounds::new(bound(bounds.lower()), bound(bounds.upper())));
+    let element = AtomDomain::new(bounds.transpose()?, None);
+    Transformation::each_kept(rows, element, true, function)
 }
 
 /// Make the transformation that converts each row to a wider type.
@@ -123,9 +178,6 @@ impl Averaged for f32 {
 fn widened<T: Atom + Into<W>, W: Atom + Number>(
     rows: ColumnSpace<T>,
 ) -> Result<OfRows<T, Column<W>, SymmetricDistance>> {
-    let bounds = rows.domain().element().bounds();
-    let bounds = bounds.map(|bounds| Bounds::new(bounds.lower().into(), bounds.upper().into()));
-    let element = AtomDomain::new(bounds.transpose()?, None);
     let widen: Function<Vec<T>, Vec<W>> = Function::rows(|rows: &[T], wide: &mut Vec<W>| {
         let first = wide.len();
         wide.resize(first + rows.len(), W::zero());
@@ -135,5 +187,5 @@ fn widened<T: Atom + Into<W>, W: Atom + Number>(
         }
         Ok(())
     });
-    Transformation::each_kept(rows, element, true, widen)
+    converted(rows, Into::into, widen)
 }

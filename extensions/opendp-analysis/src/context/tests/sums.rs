@@ -1,5 +1,5 @@
 //! Test sums of integers whose type has few bits or no negative numbers, and means of `f32`
-//! numbers.
+//! numbers and of integers.
 
 use opendp_core::Atom;
 
@@ -41,6 +41,34 @@ fn means_of_small_floats_are_as_precise_as_their_intervals_state() {
     let (low, high) = variance.interval(1e-9).unwrap();
     let truth = 0.0625 * 0.0625 / 3.0;
     assert!(low <= truth && truth <= high && high - low < 0.2, "{low} {truth} {high}");
+}
+/// Rows of integers are converted to floats first, and cells out of the bounds are moved.
+#[test]
+fn means_and_variances_of_integers_are_those_of_the_same_floats() {
+    fn check<T: Averaged>(rows: [T; 4], bounds: [T; 2], mean: f64, variance: f64) {
+        let context = with_column(rows.to_vec(), 1e9);
+        let rows = || {
+            let query = context.query().spending(Budget::epsilon(1e6).unwrap());
+            query.column::<T>("number").clamp(bounds[0], bounds[1]).resize(4)
+        };
+        let answers = [(rows().mean(), mean), (rows().variance(), variance)];
+        for (statistic, truth) in answers {
+            let question = statistic.laplace().unwrap();
+            let scale = question.scale();
+            let answer = question.release().unwrap();
+            assert!((answer.value - truth).abs() <= 50.0 * scale, "{} {truth}", answer.value);
+            assert!(scale <= 2e-5 * (1.0 + truth.abs()), "{scale}");
+        }
+    }
+    check::<i64>([1, 2, 3, 99], [0, 10], 4.0, 50.0 / 3.0);
+    check::<u8>([1, 2, 3, 255], [0, 10], 4.0, 50.0 / 3.0);
+    check::<i32>([-1, -2, -3, -99], [-10, 0], -4.0, 50.0 / 3.0);
+    // The bounds are rounded to floats, too. Both rows become the float 2^53.
+    let large = (1_i64 << 53) + 1;
+    let context = with_column(vec![large; 2], 1e9);
+    let query = context.query().spending(Budget::epsilon(1.0).unwrap());
+    let rows = query.column::<i64>("number").clamp(large, large).resize_with(2, large);
+    assert_eq!(rows.mean().laplace().unwrap().release().unwrap().value, (1_i64 << 53) as f64);
 }
 #[test]
 fn a_sum_near_an_end_of_its_type_has_no_interval() {
