@@ -209,3 +209,19 @@ def test_the_numbers_0_and_1_are_booleans_of_a_study_as_in_files(cells):
     for wrong in (2, 0.5, "1"):
         with pytest.raises(dp.ArgumentError, match="`a`: expected booleans"):
             study({"T": "bool", "missing": True}, question).ask({"a": [*cells, wrong]})
+
+
+@pytest.mark.parametrize("package", ["pandas", "polars"])
+def test_a_program_with_frames_is_told_of_studies(package):
+    frame = pytest.importorskip(package).DataFrame({"a": [1, 2]})
+    with pytest.raises(dp.TypeParseError, match="or state `domain`.*; `dp.Study` answers quest"):
+        dp.Context.compositor(frame, UNIT, LOSS, 1)
+    if package == "polars":
+        with pytest.raises(dp.ArgumentError, match=r"`.collect\(\)`; `dp.Study` answers quest"):
+            dp.Context.compositor(frame.lazy(), UNIT, LOSS, 1)
+    query = dp.Context.compositor([1, 2], UNIT, LOSS, 1).query()
+    for name in ("select", "group_by", "with_columns", "filter"):
+        with pytest.raises(AttributeError, match=f"no `{name}`: `dp.Study` answers quest"):
+            getattr(query, name)
+    with pytest.raises(AttributeError, match="no `selct`; "):
+        query.selct

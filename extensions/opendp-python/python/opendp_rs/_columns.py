@@ -83,7 +83,7 @@ def columns_by_name(value: Any, names: list[str]) -> dict[str, Any]:
     for name in names:
         if name not in columns:
             raise KeyError(f"the table has no column {name!r}, and the study uses it")
-        if _is_no_column(columns[name]):
+        if _is_no_column(columns[name]) or _is_time(columns[name]):
             raise TypeError(
                 f"column {name!r}: expected numbers, booleans or texts in a list or an array; "
                 "convert dates to numbers or texts, and sets to lists"
@@ -147,8 +147,15 @@ def _is_date(column: Any) -> bool:
     """Return whether the cells of an array are dates, periods or durations."""
     dtype = getattr(column, "dtype", None)
     # A column of periods of pandas can become the integers that number the periods.
-    if getattr(dtype, "kind", None) in ("m", "M") or type(dtype).__name__ == "PeriodDtype":
-        return True
+    return getattr(dtype, "kind", None) in ("m", "M") or type(dtype).__name__ == "PeriodDtype"
+
+
+def _is_time(column: Any) -> bool:
+    """Return whether a column of Polars or pyarrow has dates, times of day or durations.
+
+    The type of the column decides, so no cell is read.
+    """
+    dtype = getattr(column, "dtype", None)
     package = type(column).__module__.partition(".")[0]
     if package == "pyarrow":
         dtype = getattr(column, "type", None)

@@ -87,7 +87,8 @@ class Context:
             reason = "not supported, leave it out; `dp.Study` answers questions about tables"
             raise of("Argument", f"argument `margins`: {reason}")
         if is_lazy(data):
-            raise of("Argument", f"argument `data`: {LAZY}")
+            reason = "`dp.Study` answers questions about tables"
+            raise of("Argument", f"argument `data`: {LAZY}; {reason}")
         place = place_of(ledger, budget, id, by)
         if place is not None and domain is None:
             raise of("Argument", "argument `domain`: with `ledger`, state the domain of the data")

@@ -42,6 +42,10 @@ def _solve(
     return binary_search_param(make, d_in, d_mid, bounds, T)
 
 
+# The methods of lazy frames with which queries of OpenDP 0.16 begin.
+_OF_TABLES = ("agg", "filter", "group_by", "select", "with_columns")
+
+
 def _largest_threshold(counts: Any) -> Any:
     """Return a threshold that noisy counts almost never pass, or None for other values.
 
@@ -92,6 +96,8 @@ class Query:
         then = _registry.function(f"then_{name}")
         if then is None:
             reason = _registry.nearest(f"then_{name}", None, "a query")
+            if name in _OF_TABLES:
+                reason = f"a query has no `{name}`: `dp.Study` answers questions about tables"
             raise AttributeError(reason.replace("`then_", "`"))
 
         def append(*args: Any, **kwargs: Any) -> Query:
@@ -105,13 +111,11 @@ class Query:
             if not opened:
                 return self.__rshift__(then(*args, **kwargs))
             left = self._made
-            if len(opened) == 1:
-                [only] = opened
-                make = lambda value: chain(left, then(*args, **{**kwargs, only: value}))  # noqa: E731
-            else:
-                make = lambda values: chain(  # noqa: E731
-                    left, then(*args, **{**kwargs, **dict(zip(opened, values))})
-                )
+
+            def make(value: Any) -> Any:
+                values = (value,) if len(opened) == 1 else value
+                return chain(left, then(*args, **{**kwargs, **dict(zip(opened, values))}))
+
             shown = f"{left} >> then_{name}({', '.join(f'{at}=?' for at in opened)})"
             largest = _largest_threshold(left) if len(opened) == 2 else None
             return self._with(make, shown, largest)

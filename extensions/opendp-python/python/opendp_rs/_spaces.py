@@ -138,6 +138,7 @@ def domains_of_data(data: Any, metric: Any) -> tuple[Any, str, str]:
         cells = getattr(data, known[0]) if known else None
         if hasattr(kind, "columns"):
             example = "`domain=dp.dataframe_domain(names, element_domains)`"
+            example += "; `dp.Study` answers questions about tables"
         elif cells is not None and kind.__module__.partition(".")[0] in _LIBRARIES:
             # The name of a type can end with the categories of the column. Leave the categories
             # out.
