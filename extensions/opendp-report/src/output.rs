@@ -24,8 +24,8 @@ pub fn check_writable(file: &Path) -> io::Result<()> {
 }
 /// Return whether two paths name the same file. The paths can contain links, and the files need not
 /// exist. On Unix, two names of one file (hard links) are the same file.
-pub fn is_same_file(one: &Path, other: &Path) -> bool {
-    resolved(one) == resolved(other) || has_same_content(one, other)
+pub fn is_same_file(first: &Path, second: &Path) -> bool {
+    resolved(first) == resolved(second) || has_same_content(first, second)
 }
 /// Return the absolute path of a file, without links. If the file does not exist, only its folder
 /// is resolved. If the folder does not exist either, return the path without a change.
@@ -37,10 +37,10 @@ pub fn resolved(file: &Path) -> PathBuf {
     file.canonicalize().ok().or_else(in_folder).unwrap_or_else(|| file.to_owned())
 }
 #[cfg(unix)]
-fn has_same_content(one: &Path, other: &Path) -> bool {
+fn has_same_content(first: &Path, second: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let place = |file: &Path| fs::metadata(file).ok().map(|facts| (facts.dev(), facts.ino()));
-    place(one).is_some_and(|found| place(other) == Some(found))
+    place(first).is_some_and(|found| place(second) == Some(found))
 }
 #[cfg(not(unix))]
 fn has_same_content(_: &Path, _: &Path) -> bool {
