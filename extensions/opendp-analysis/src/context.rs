@@ -259,7 +259,7 @@ pub use query::Query;
 pub use question::{Answer, Question};
 pub(crate) use report::written_up;
 pub use report::{Entry, ErrorIn, Journal, Report, counted, short};
-pub use rows::{Averaged, Centre, Rows, Summed};
+pub use rows::{Averaged, Centre, Mechanism, Rows, Summed};
 pub use split::{ShareKind, Split};
 pub use statistic::{Choice, Statistic};
 pub(crate) use table::numbers;

@@ -22,11 +22,13 @@ use super::terms::SELECTION;
 use super::{Accounted, Choice, Noisy, Query, Statistic, TableDomain, WithDelta};
 
 mod centred;
+mod mechanism;
 mod ranks;
 mod steps;
 mod sums;
 
 pub use centred::Centre;
+pub use mechanism::Mechanism;
 pub use sums::{Averaged, Summed};
 
 /// The rows of a column, before a statistic of the rows is chosen.

@@ -385,6 +385,7 @@ fn threads_never_overspend() {
 
 mod accuracy;
 mod admitted;
+mod mechanism;
 mod neighbours;
 mod possible;
 mod quantiles;
