@@ -70,6 +70,7 @@ impl DistanceOn<AtomDomain<IBig>> for AbsoluteDistance<f64> {
 }
 impl<const P: usize> DistanceOn<VectorDomain<AtomDomain<IBig>>> for LpDistance<P, f64> {
     fn distance(&self, left: &Vec<IBig>, right: &Vec<IBig>) -> Result<Option<f64>> {
+        const { assert!(P == 1 || P == 2, "only the norms L1 and L2 are defined") };
         if left.len() != right.len() {
             return Ok(None);
         }

@@ -267,7 +267,9 @@ fn run_maturin(folder: &Path, wheels: &Path, arguments: &Arguments) -> Result<()
 fn shown(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     let words = words.map(|word| match word.to_string_lossy() {
-        word if word.contains(char::is_whitespace) => format!("'{word}'"),
+        word if word.contains(|c: char| c.is_whitespace() || c == '\'') => {
+            format!("'{}'", word.replace('\'', r"'\''"))
+        }
         word => word.into_owned(),
     });
     words.collect::<Vec<String>>().join(" ")

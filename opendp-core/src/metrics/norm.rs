@@ -149,6 +149,7 @@ where
     f64: InfCast<Q>,
 {
     use crate::arith::{Directed, DirectedFloat};
+    const { assert!(P == 1 || P == 2, "only the norms L1 and L2 are defined") };
     let mut total = Q::zero();
     if P == 1 {
         // Add the smallest numbers first. This order keeps the rounding errors small.
