@@ -147,6 +147,10 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
             let reason = "the groups are those of an earlier answer: leave out `.groups(..)`";
             self.wrong = self.wrong.or(Some(Error::argument("groups", reason)));
         }
+        if matches!(&self.keys, Keys::Product(columns) if columns.iter().any(Option::is_some)) {
+            let reason = "the keys are stated already: write either `.keys(..)` or `.groups(..)`";
+            self.wrong = self.wrong.or(Some(Error::argument("groups", reason)));
+        }
         self.keys = Keys::Listed(keys.into_iter().collect());
         self
     }

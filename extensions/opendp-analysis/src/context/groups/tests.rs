@@ -305,6 +305,7 @@ fn wanted_accuracies_are_of_counts_sums_and_quantiles() {
 fn wrong_groups_say_what_to_write() {
     let context = open(Budget::epsilon(1.0), 1);
     let educ = || context.query().group_by(["educ"]).keys("educ", [0, 1]);
+    let listed = |key| context.query().group_by(["educ"]).groups([key]);
     let bounds = (0.0, 1.0);
     for (groups, words) in [
         (both(&context), "ask for a statistic"),
@@ -323,7 +324,8 @@ fn wrong_groups_say_what_to_write() {
         (educ().mean("years", (0.0, f64::INFINITY)), "bounds"),
         (educ().quantiles("years", &[0.5, 0.5], vec![1.0]), "increasing order"),
         (educ().quantiles("years", &[1.5], vec![1.0]), "alpha"),
-        (educ().groups([vec![Json::from(1), Json::from(2)]]).count(), "for each column"),
+        (listed([1, 2].map(Json::from).to_vec()).count(), "for each column"),
+        (educ().groups([vec![Json::from(1)]]).count(), "either `.keys(..)` or `.groups(..)`"),
     ] {
         let error = groups.release().unwrap_err().to_string();
         assert!(error.contains(words), "{error}");
