@@ -237,8 +237,9 @@ impl<MI: Metric, MO: Metric> StabilityMap<MI, MO> {
     pub fn eval(&self, d_in: &MI::Distance) -> Result<MO::Distance> {
         evaluated(self.shared(), d_in)
     }
-    /// Evaluate the map as [`eval`](StabilityMap::eval) does, but do not check the result. A test
-    /// must refute a map with a wrong result. A test takes an error of a map as no claim.
+    /// Evaluate the map as [`eval`](StabilityMap::eval) does, but return a negative result or NaN
+    /// instead of an error. A test treats an error of a map as no claim. So with `eval`, a test
+    /// would not refute a map with such a result.
     pub(crate) fn claim(&self, d_in: &MI::Distance) -> Result<MO::Distance> {
         checked(self.shared(), d_in)
     }

@@ -49,14 +49,13 @@
 //!
 //! Pairs for noise on a Poisson sample, and pairs for profiles known only as curves, list their
 //! losses. One Fourier transform of such a list computes the transform of the loss at all
-//! frequencies. For an upper bound, two conditions decide whether the sum with the added Gaussian
-//! release is computed first. First, the requested relative error must be at least the default,
-//! `10^-4`. Second, the account must have 64 or more different pairs. If at least one pair lists
-//! its losses, 16 different pairs are enough. If both conditions are met, the sum with this release
-//! is computed first. The sum without this release is computed only if the first sum gives no
-//! result. With 64 or more pairs, the added release has a larger loss than with fewer pairs, and
-//! increases epsilon by about 0.01 %. With 64 or more pairs, the heuristic considers only a few
-//! pairs. These few pairs represent all pairs.
+//! frequencies. For an upper bound on an account with many different pairs, the sum with the added
+//! Gaussian release is computed first. Here "many" means at least 16 pairs if at least one pair
+//! lists its losses, and at least 64 pairs otherwise. The requested relative error must also be at
+//! least the default, `10^-4`. The sum without the added release is computed only if the first sum
+//! gives no result. With 64 or more pairs, the added release has a larger loss than with fewer
+//! pairs, and increases epsilon by about 0.01 %. With 64 or more pairs, the heuristic considers
+//! only a few pairs. These few pairs represent all pairs.
 //!
 //! Before the steps above, some pairs are replaced. Discrete Gaussian noise is replaced by pairs
 //! that [enclose it](Between). Several equal releases with discrete Gaussian noise are replaced by

@@ -46,8 +46,8 @@ pub use variance::make_variance;
 /// and the total is rounded toward zero to an `f64`. If the size is unknown, the magnitude of the
 /// total is compared with a limit. This limit is at least `2^32 m`, so a sum of up to four billion
 /// records does not exceed it. If the magnitude exceeds the limit, the function reduces the part
-/// above the limit. The proof of the map requires this reduction. For bounds with few digits, such
-/// as 1 or 1000, the limit is above `10^13 m`.
+/// above the limit. The proof of the map requires this reduction. If `m` is an integer below 900
+/// times a power of two, such as 1 or 1000, the limit is above `10^13 m`.
 ///
 /// # Postcondition
 /// The output is the sum, with the rounding and the limits described above. The output is never NaN

@@ -96,7 +96,8 @@ pub(crate) fn converting<T>(convert: impl FnOnce() -> Result<T>) -> Result<T> {
     nested(MAX_NESTED + 2, convert)
 }
 fn nested<T>(limit: usize, run: impl FnOnce() -> Result<T>) -> Result<T> {
-    /// Stores the number of outer calls again, even after a panic.
+    /// When this value is dropped, also by a panic, it sets `NESTED` back to the number of outer
+    /// calls.
     struct Outer(usize);
     impl Drop for Outer {
         fn drop(&mut self) {

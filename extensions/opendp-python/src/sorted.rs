@@ -9,8 +9,8 @@ use pyo3::prelude::*;
 use crate::errors::OrRaise;
 use crate::{columns, values};
 
-/// The set of all columns of numbers in ascending order. A column that consists of records from
-/// several members can have another order. So this domain does not
+/// The set of all columns of numbers in ascending order. If records of several such columns are put
+/// together, the result need not be in ascending order. So this domain does not
 /// [recombine](Domain::recombines).
 #[derive(Clone, Debug, PartialEq)]
 struct Ascending;

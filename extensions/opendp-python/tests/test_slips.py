@@ -120,7 +120,7 @@ def test_a_description_is_the_callers_own():
 
 
 class Interrupt:
-    """A column of another library that is interrupted when it is read."""
+    """A column, as of another library. An attempt to read it raises `KeyboardInterrupt`."""
 
     def __init__(self, name):
         self.name = name
@@ -132,7 +132,7 @@ class Interrupt:
 
 
 class Items:
-    """A list that is interrupted when its items are read."""
+    """A list. An attempt to read its items raises `KeyboardInterrupt`."""
 
     def __len__(self):
         return 4

@@ -72,8 +72,9 @@ where
         unfit(chunk, TypeId::of::<I>, I::type_name)
     }
 }
-/// Return the error for a chunk that is not of the type with the identity `id` and the name
-/// `expected`. If the chunk is of this type, the output buffer has the wrong type.
+/// Return the error for a stage that cannot run. If the chunk is not of the type with the identity
+/// `id` and the name `expected`, the error names both types. Otherwise, the output buffer has the
+/// wrong type.
 #[cold]
 fn unfit(chunk: AnyChunk<'_>, id: fn() -> TypeId, expected: fn() -> TypeName) -> Result<()> {
     Err(if chunk.is(id()) { mixed_up() } else { chunk.another(expected) })

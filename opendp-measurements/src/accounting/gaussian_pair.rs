@@ -138,8 +138,9 @@ impl SampledGaussianPair {
     fn loss(&self, y: f64) -> f64 {
         mixed(y * self.mu - self.mu * self.mu / 2.0, self.rate)
     }
-    /// Return the output `y` that has a given loss for a removed record. The field `shift` of the
-    /// buckets covers the error of this output.
+    /// Return the output `y` that has a given loss for a removed record. The computed output has a
+    /// rounding error, so its loss differs slightly from `loss`. The field `shift` of the buckets
+    /// bounds this difference.
     fn output(&self, loss: f64) -> f64 {
         ln_unmixed(loss, self.rate) / self.mu + self.mu / 2.0
     }

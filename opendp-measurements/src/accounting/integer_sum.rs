@@ -35,13 +35,13 @@ const FAR: f64 = 90.0;
 /// `e^(-u^2 / (2 m s^2)) max(0, 1 - e^(epsilon - x))`, where `x` is the loss at `S = u`.
 ///
 /// # Proof of the computation
-/// The terms below the first listed `u` are 0, because their losses are below epsilon. Let `u` be
-/// the last listed integer. Each weight beyond `u` is at most `e^(-u / (m s^2))` times the previous
-/// weight. So the weights beyond `u` add up to at most `m s^2 / u` times the weight at `u`. Each
-/// term is at most its weight. Let `U` be the unit roundoff. Each loss is increased by `16 U` times
-/// a sum: epsilon plus the magnitudes of the two terms of the loss. Each exponent is below 700 in
-/// magnitude, or the weight with this exponent is negligible. The relative error of a sum is at
-/// most `U` for each of its terms.
+/// The code adds up the terms from `u = first` to `u = last`. All terms with `u < first` are 0,
+/// because their losses are below epsilon. Each weight beyond `last` is at most
+/// `e^(-last / (m s^2))` times the previous weight. So the weights beyond `last` add up to at most
+/// `m s^2 / last` times the weight at `last`. Each term is at most its weight. Let `U` be the unit
+/// roundoff. Each loss is increased by `16 U` times a sum: epsilon plus the magnitudes of the two
+/// terms of the loss. Each exponent is below 700 in magnitude, or the weight with this exponent is
+/// negligible. The relative error of a sum is at most `U` for each of its terms.
 ///
 /// [`DiscreteGaussianPair`]: super::DiscreteGaussianPair
 /// [`IntegerVectorPair::enclosed`]: super::IntegerVectorPair::enclosed

@@ -122,7 +122,8 @@ impl fmt::Debug for SampledPair {
 
 /// The largest number of losses on the grid that replaces a pair.
 const LOSSES: f64 = 1_048_576.0;
-/// The mass above the grid is at most about this number. The loss of this mass counts as infinite.
+/// The grid is chosen so that the finite losses above it have about this mass, or less. The loss of
+/// this mass counts as infinite.
 const NEGLIGIBLE: f64 = 1e-30;
 
 impl SampledPair {

@@ -177,8 +177,9 @@ pub fn discrete_gaussian_scale_to_accuracy(scale: f64, alpha: f64) -> Result<f64
 /// # Ok::<(), opendp_core::Error>(())
 /// ```
 pub fn accuracy_to_discrete_gaussian_scale(accuracy: f64, alpha: f64) -> Result<f64> {
-    // The accuracy of discrete noise is at least the accuracy of continuous noise of the same
-    // scale. So the scale of continuous noise with the same accuracy is an upper bound.
+    // At the same scale, the error bound of discrete noise is at least the error bound of
+    // continuous noise. So for a given error bound, the scale of discrete noise is at most the
+    // scale of continuous noise.
     let accuracy = check("accuracy", accuracy)?.ceil();
     let upper = accuracy_to_gaussian_scale(accuracy, alpha)?;
     largest(upper, |scale| Ok(2.0 * discrete_gaussian_tail(Scale::new(scale)?, accuracy)? <= alpha))

@@ -81,10 +81,10 @@ fn uncounted(metric: &AnyMetric) -> Error {
 }
 
 /// Check that data at distance 0 give the same distribution of releases. Such data can be the same
-/// records in another order. Suppose that the check succeeds, and that the distributions of two
-/// samples have a common part. Then the distributions of the releases also have a common part. A
-/// delta at distance 0 applies even if no changed record is in the sample. So sampling does not
-/// make this delta smaller.
+/// records in another order. The amplification needs this property. Coupled samples without changed
+/// records are at distance 0, and must give the same distribution of releases: the common part of
+/// the proof. If the map had a delta at distance 0, this delta would apply even to such samples. So
+/// sampling would not make this delta smaller.
 pub(super) fn check_common<DI, MI, MO, TO>(measurement: &Measurement<DI, MI, MO, TO>) -> Result<()>
 where
     DI: Domain,

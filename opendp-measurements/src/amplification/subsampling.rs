@@ -309,9 +309,9 @@ fn any_of(records: u32, rate: f64) -> Result<f64> {
 /// [`make_population_amplification`](crate::make_population_amplification).
 ///
 /// # Postcondition
-/// The input domain is the domain of the measurement with `size` records. The release is the
-/// measurement's release on a sample. The records of the sample keep their order. All samples of
-/// the fixed size are equally likely.
+/// The input domain is the measurement's domain, but with `size` records instead of the size of the
+/// sample. The release is the measurement's release on a sample. The records of the sample keep
+/// their order. All samples of the fixed size are equally likely.
 ///
 /// # Map
 /// Let `n` be the size of the sample, `k` the number of replaced records that `d_in` allows, and

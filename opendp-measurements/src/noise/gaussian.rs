@@ -33,9 +33,9 @@ use crate::{Gaussian, NoiseLoss, NoiseNumber, Scale};
 ///
 /// # Postcondition
 /// Take any two members at distance at most `d_in`. For every order `a > 1`, the Renyi divergence
-/// of their releases is at most `a map(d_in)`. This property is zero-concentrated differential
-/// privacy. For all data, every release of a float is a multiple of `2^k`, or the largest or lowest
-/// finite float. A release is never a NaN, an infinity or a negative zero.
+/// of order `a` of their releases is at most `a * map(d_in)`. This property is zero-concentrated
+/// differential privacy. For all data, every release of a float is a multiple of `2^k`, or the
+/// largest or lowest finite float. A release is never a NaN, an infinity or a negative zero.
 ///
 /// # Map
 /// `d_out = (d_in / scale)^2 / 2`, rounded up once. The distance 0 gives 0. At scale 0, any other

@@ -13,9 +13,10 @@ const MAX_LINKS_IN_ALL: usize = 1 << 14;
 /// member takes about 500 bytes.
 const MAX_MEMBERS: usize = 100_000;
 
-/// A text with at most this many values always passes [`check_text`]. A text with more values must
-/// have at least four bytes for each value. A text of distinct values satisfies this condition,
-/// because most distinct values need at least three characters and a comma.
+/// [`check_text`] counts each object as [`OBJECT`] values. A text with a count of at most this
+/// number always passes. A text with a larger count must have at least four bytes for each counted
+/// value. A text of distinct values satisfies this condition, because most distinct values need at
+/// least three characters and a comma.
 const MAX_VALUES: usize = 1 << 18;
 /// One object takes about as much memory as this number of plain values.
 const OBJECT: usize = 6;

@@ -22,10 +22,10 @@ use super::{UNIT, halves, part, steps};
 /// quantiles of `A` and `B`. So the signed distance between the target and the quantile is
 /// `(1 - r) e_A + r e_B`. Let `2 max(r, 1 - r) X` be the score of the chosen point, minus the least
 /// score of any point. The least score is the distance that the bound omits. Without this distance,
-/// `|e| <= (1 - r) |e_A| + r |e_B| + 2 max(r, 1 - r) X`. `A` and `B` are the first or the last
-/// point, or were chosen on earlier levels, on the way to this quantile. So `|e|` is at most a sum
-/// of `c_j X_j` over the levels `j` of this way. The weights `c_j` depend only on the levels of the
-/// quantiles.
+/// `|e| <= (1 - r) |e_A| + r |e_B| + 2 max(r, 1 - r) X`. Each of `A` and `B` is the first point,
+/// the last point, or a point that was chosen on an earlier level. Apply this bound again to `A`
+/// and `B`, back to the first level. So `|e|` is at most a sum of `c_j X_j` over these levels `j`.
+/// The weights `c_j` depend only on the levels of the quantiles.
 ///
 /// Let `m` be the number of all points. By the proof of
 /// [`make_noisy_max`](opendp_measurements::make_noisy_max), `P[X > ln(m) + x] <= exp(-x)` for each

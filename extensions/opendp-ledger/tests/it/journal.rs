@@ -178,7 +178,8 @@ fn a_budget_that_does_not_fit_the_context_is_refused() {
     ledger.release("late", &request, || Ok(7)).unwrap();
     let error = ContextJournal::open(ledger.clone(), "late").unwrap().attach(context());
     assert!(error.unwrap_err().to_string().contains("`week 1`"));
-    // The control: the decimal number of the budget is the float of the context.
+    // The control for the amounts above: the budget states the decimal number 0.1, and the context
+    // states the float 0.1. These amounts count as equal, so the context is accepted.
     let tenth = Loss::epsilon_delta("0.1", "1e-6").unwrap();
     ledger.create_tight("tenth", &tenth, &rows).unwrap();
     let budget = Budget::epsilon_delta(0.1, 1e-6).unwrap();

@@ -46,8 +46,8 @@ fn relative(path: &Path) -> PathBuf {
         std::env::current_dir().unwrap().ancestors().skip(1).map(|_| "..").collect::<PathBuf>();
     up.join(path.strip_prefix("/").unwrap())
 }
-/// Names of files. With each name, the list has other names, which would match if the first name
-/// were a pattern.
+/// Names of files. Each name is listed with other names. These names would be read by mistake if
+/// the first name were read as a pattern, or were decoded as a URL.
 const NAMES: [(&str, &[&str]); 6] = [
     ("a*b", &["ab", "axb"]),
     ("a?b", &["axb"]),

@@ -14,7 +14,8 @@ use super::asked::counts_of;
 use super::keys::Keys;
 use super::{Groups, releases};
 
-/// The groups of rows that an answer is about, as far as they can be compared.
+/// The groups of rows that an answer is about, to compare them with the groups of another answer.
+/// The filters are compared only by the names of their columns.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Subject {
     /// The number of the context.

@@ -76,7 +76,8 @@ fn many_quantiles_under_a_delta_take_gumbel_noise_and_stay_within_the_budget() {
         reference = reference.with(pair(*range), 1);
     }
     assert!(1e-6 < reference.delta(1.0).unwrap().lower);
-    // For a few questions, exponential noise has a smaller error than Gumbel noise.
+    // If the budget is for only a few questions, exponential noise has a smaller error than Gumbel
+    // noise.
     let few = open(2);
     let median = ages_of(&few).median((0..100).collect()).choose().unwrap();
     assert!(median.known.cost.mu_squared.is_none() && (range_of(&median) - 0.5).abs() < 1e-9);
