@@ -360,6 +360,9 @@ fn outside(parts: &[(DiscreteLoss, u64)], tilt: f64, (low, high): (f64, f64), li
         })
     };
     let (log, _, variance) = cumulants(tilt);
+    let slack = |t: f64| -> f64 {
+        parts.iter().map(|(part, count)| *count as f64 * part.cumulant_error(t)).sum()
+    };
     // If all possible losses on a side are inside the window, this side needs no bound.
     let reach = |end: fn(&DiscreteLoss) -> f64| -> f64 {
         parts.iter().map(|(part, count)| *count as f64 * end(part)).sum()
@@ -380,6 +383,7 @@ fn outside(parts: &[(DiscreteLoss, u64)], tilt: f64, (low, high): (f64, f64), li
             let (other, ..) = cumulants(tilt + by);
             let exponent = other - log - by * edge;
             let error = 256.0 * U * (other.abs() + log.abs() + (by * edge).abs()) + 1e-9;
+            let error = error + slack(tilt) + slack(tilt + by);
             best = best.min(exp((exponent + error).max(-690.0)));
             if best < limit {
                 break;
