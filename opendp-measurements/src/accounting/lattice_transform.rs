@@ -106,15 +106,18 @@ impl Tilted for TiltedLattice {
         if 0.0 < self.inner {
             let (above, below) = (both(self.inner, -1.0), both(self.rate, -1.0));
             let factor = -exp_m1(-self.rate) * exp(-2.0 * place * self.rate);
-            // Bound the errors of the quotient `above / below`. The modulus of the divisor is at
-            // least `1 - e^(-2 w a)`, where `a` is the rate.
+            // Bound the errors of the quotient `above / below`. The modulus of the exact divisor is
+            // at least `1 - e^(-2 w a)`, where `a` is the rate.
             let off = 2.0 * turn + 64.0 * U * (1.0 + place * self.end);
-            let size = below.norm_sqr().sqrt() - off;
-            let least = size.max(-exp_m1(-2.0 * place * self.rate) * (1.0 - 256.0 * U));
+            let divisor = below.norm_sqr().sqrt();
+            let least = (divisor - off).max(-exp_m1(-2.0 * place * self.rate) * (1.0 - 256.0 * U));
             let quotient = above / below;
             sum += quotient * factor;
             let modulus = (above.norm_sqr().sqrt() + off) / least;
-            error += factor * (off * (1.0 + modulus) / least + 256.0 * U * modulus);
+            // Let `a / b` be the exact quotient. With errors `x` and `y`, the computed quotient is
+            // `(a + x) / (b + y)`. The difference is `(x - y a / b) / (b + y)`.
+            let change = off * (1.0 + modulus) / least.min(divisor);
+            error += factor * (change + 256.0 * U * modulus);
         }
         let (c, d) = cis(-frequency * self.centre());
         let value = sum * Complex::new(c, d) / self.total();
