@@ -40,7 +40,7 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     ///     })
     ///     .noise()?;
     /// assert_eq!((question.loss()?, question.scale()), (0.5, 2.0));
-    /// let about = question.release()?.value;
+    /// println!("about {}", question.release()?.value);
     /// # Ok::<(), opendp_core::Error>(())
     /// ```
     ///
