@@ -200,7 +200,7 @@ def _kind(value: Any) -> str:
 def _check(name: str, parameter: dict[str, Any] | None, value: Any) -> None:
     """Refuse a value of a wrong kind. A later error would use names of Rust types."""
     types = [] if parameter is None else parameter["types"]
-    if is_type(value) and types and all("Domain<" in name for name in types):
+    if is_type(value) and types and all(_names_domain(name) for name in types):
         example = f"`dp.atom_domain(T={getattr(value, '__name__', 'int')})`"
         found = f"expected a domain, such as {example}, found a type"
         raise of("Argument", f"argument `{name}`: {found}")
@@ -214,6 +214,11 @@ def _check(name: str, parameter: dict[str, Any] | None, value: Any) -> None:
             _check_measurement(f"{name}[{i}]", item)
     if takes_function(parameter) and not callable(value) and type(value).__module__ != "opendp_rs":
         raise of("Argument", f"argument `{name}`: expected a function, found {_kind(value)}")
+
+
+def _names_domain(name: str) -> bool:
+    """Return whether this is the name of a single type of domains."""
+    return "Domain<" in name or (name.endswith("Domain") and name != "AnyDomain")
 
 
 def _list_of_objects(name: str, value: Any) -> Any:
