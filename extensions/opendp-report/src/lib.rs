@@ -37,7 +37,7 @@ mod text;
 
 pub use budget::{Account, Spent};
 pub use number::number;
-pub use output::{check_writable, is_same_file, resolved};
+pub use output::{check_writable, is_pipe_or_device, is_same_file, resolved};
 pub use page::{Block, Page, Point, Section};
 pub use table::Table;
 pub use text::{escaped, visible};

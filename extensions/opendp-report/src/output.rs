@@ -4,17 +4,22 @@ use std::fs::{self, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// Return whether a path names a pipe or a device. Nothing is replaced there, and several outputs
+/// can be written there. Do not open a pipe for a check: if a pipe is opened and closed, the program
+/// that reads the pipe ends.
+pub fn is_pipe_or_device(file: &Path) -> bool {
+    file.exists() && !file.is_file() && !file.is_dir()
+}
 /// Check that a file can be written. The check does not change the file. A file that does not exist
-/// is created and removed again. A pipe or a device is not checked: if a pipe is opened and closed,
-/// the program that reads the pipe ends.
+/// is created and removed again. A [pipe or a device](is_pipe_or_device) is not checked.
 ///
 /// # Errors
 /// The error of the system, for example if the folder of the file does not exist.
 pub fn check_writable(file: &Path) -> io::Result<()> {
-    let existed = file.exists();
-    if existed && !file.is_file() && !file.is_dir() {
+    if is_pipe_or_device(file) {
         return Ok(());
     }
+    let existed = file.exists();
     OpenOptions::new().append(true).create(true).open(file)?;
     if !existed {
         // The file is empty. If it cannot be removed, the page replaces it later.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use opendp_analysis::context::visible;
 use opendp_core::{Error, Result};
-use opendp_report::{check_writable, is_same_file, resolved};
+use opendp_report::{check_writable, is_pipe_or_device, is_same_file, resolved};
 
 use crate::{Answer, Budget, Metadata, NoiseKind, Question, Session};
 
@@ -133,6 +133,9 @@ pub fn check_files(config: &Path, files: &[(&str, &Path)]) -> Result<()> {
     let ledger = metadata.budget.ledger.iter().map(Path::new);
     let tables = metadata.tables.values().filter_map(|table| table.path.as_deref());
     for (k, (argument, file)) in files.iter().enumerate() {
+        if is_pipe_or_device(file) {
+            continue;
+        }
         let is_same = |other: &Path| is_same_file(other, file);
         let refused = |reason: String| {
             let reason = format!("{reason}: name another file. Nothing is charged");

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use opendp_core::{Error, Result};
-use opendp_report::{check_writable, is_same_file};
+use opendp_report::{check_writable, is_pipe_or_device, is_same_file};
 use opendp_study::{Outcome, Study};
 use serde_json::Value as Json;
 
@@ -17,7 +17,9 @@ use crate::{caution, print_error};
 /// `Argument` when the file is the study, the table or the ledger, or when the file cannot be
 /// written.
 pub(super) fn check(arguments: &Arguments, study: &Study) -> Result<()> {
-    let Some(page) = &arguments.html else { return Ok(()) };
+    let Some(page) = arguments.html.as_ref().filter(|page| !is_pipe_or_device(page)) else {
+        return Ok(());
+    };
     // A dry run needs no table. So there is no error if no table is named.
     let table = file(arguments, study).ok();
     let ledger = arguments.budget.as_ref().map(|place| place.file.as_path());
