@@ -5,8 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Return whether a path names a pipe or a device. Nothing is replaced there, and several outputs
-/// can be written there. Do not open a pipe for a check: if a pipe is opened and closed, the program
-/// that reads the pipe ends.
+/// can be written there. Do not open a pipe for a check: if a pipe is opened and closed, the
+/// program that reads the pipe ends.
 pub fn is_pipe_or_device(file: &Path) -> bool {
     file.exists() && !file.is_file() && !file.is_dir()
 }
