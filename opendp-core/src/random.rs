@@ -8,7 +8,7 @@ mod uniform_below;
 
 pub(crate) use secure::on_one_tape;
 pub use secure::{SecureSource, securely, with_secure};
-pub use shuffle::shuffle;
+pub use shuffle::{shuffle, shuffle_end};
 pub use tape::{Failing, Seeded, Tape};
 pub use uniform_below::{big_uniform_below, uniform_below};
 

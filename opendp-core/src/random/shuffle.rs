@@ -35,7 +35,26 @@ use super::{NoEntropy, RandomSource, uniform_below};
 /// # Ok::<(), opendp_core::random::NoEntropy>(())
 /// ```
 pub fn shuffle<T, S: RandomSource>(items: &mut [T], source: &mut S) -> Result<(), NoEntropy> {
-    for last in (1..items.len()).rev() {
+    shuffle_end(items, items.len(), source)
+}
+/// Choose `count` items, and put them at the end in a uniform order. All choices are equally
+/// likely. If there are fewer items, shuffle all of them.
+///
+/// # Proof
+///
+/// These are the first `count` steps of [`shuffle`]. The later steps change none of the last
+/// `count` places. So these places have the same distribution as after a whole shuffle.
+///
+/// # Errors
+///
+/// As for [`shuffle`].
+pub fn shuffle_end<T, S: RandomSource>(
+    items: &mut [T],
+    count: usize,
+    source: &mut S,
+) -> Result<(), NoEntropy> {
+    let others = items.len().saturating_sub(count).max(1);
+    for last in (others..items.len()).rev() {
         // `usize` has at most 64 bits, and the drawn number is at most `last`. So both casts are
         // exact.
         let place = uniform_below(last as u64 + 1, source)? as usize;
@@ -100,6 +119,19 @@ mod tests {
         };
         assert!(!fair(&orders(3, 9, naive), 6));
         assert!(!fair(&orders(3, 9, cyclic), 6));
+    }
+    #[test]
+    fn each_choice_of_some_items_is_at_the_end_equally_often() {
+        let two: Shuffle = |items, source| shuffle_end(items, 2, source);
+        let mut ends: HashMap<Vec<u8>, u64> = HashMap::new();
+        for (order, count) in orders(4, 14, two) {
+            *ends.entry(order[2..].to_vec()).or_default() += count;
+        }
+        assert!(fair(&ends, 12));
+        // The control: only the end is in a uniform order.
+        assert!(!fair(&orders(4, 14, two), 24));
+        // No item is chosen, so nothing is drawn.
+        assert_eq!(shuffle_end(&mut [1, 2], 0, &mut Failing::default()), Ok(()));
     }
     #[test]
     fn nothing_is_drawn_for_a_single_item() {

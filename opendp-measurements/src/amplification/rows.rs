@@ -1,6 +1,6 @@
 //! The rows of data, from which samples are drawn.
 
-use opendp_core::random::{NoEntropy, uniform_below, with_secure};
+use opendp_core::random::{NoEntropy, shuffle_end, with_secure};
 use opendp_core::{Domain, Error, Result};
 
 /// Check that the members of a domain consist of records, and that any selection of these records
@@ -29,17 +29,9 @@ pub(super) fn check_rows<D: Domain>(domain: &D) -> Result<()> {
 /// [`NoEntropy`] if the source ends.
 pub(super) fn chosen(count: usize, kept: usize) -> Result<Vec<usize>, NoEntropy> {
     let mut places: Vec<usize> = (0..count).collect();
-    let kept = kept.min(count);
-    with_secure(|source| {
-        // Each place is drawn uniformly from the places that are not drawn yet. So a small sample
-        // needs few draws, even if there are many rows.
-        for next in 0..kept {
-            let left = count - next;
-            places.swap(next, next + uniform_below(left as u64, source)? as usize);
-        }
-        Ok::<(), NoEntropy>(())
-    })?;
-    places.truncate(kept);
+    // A small sample needs few draws, even if there are many rows.
+    with_secure(|source| shuffle_end(&mut places, kept, source))?;
+    places.drain(..count.saturating_sub(kept));
     places.sort_unstable();
     Ok(places)
 }

@@ -2,12 +2,10 @@
 
 use std::fmt;
 
-use opendp_core::{
-    Atom, AtomDomain, Carrier, Error, Measurement, Result, Space, SymmetricDistance, VectorDomain,
-};
+use opendp_core::{Atom, Carrier, Result};
 use opendp_measurements::Scale;
 
-use super::super::chain::{of_base, release_of_tables};
+use super::super::chain::{ColumnSpace, OfColumn, of_base, release_of_tables};
 use super::super::draft::{Build, Draft};
 use super::super::{Accounted, Question};
 use super::Rows;
@@ -60,17 +58,12 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     pub fn mechanism<TO: Carrier>(
         self,
         what: &str,
-        make: impl Fn(
-            Space<VectorDomain<AtomDomain<T>>, SymmetricDistance>,
-            Scale,
-        ) -> Result<
-            Measurement<VectorDomain<AtomDomain<T>>, SymmetricDistance, MO::Base, TO>,
-        > + Send
+        make: impl Fn(ColumnSpace<T>, Scale) -> Result<OfColumn<T, MO::Base, TO>>
+        + Send
         + Sync
         + 'static,
     ) -> Mechanism<'c, MO, TO> {
-        let steps = self.chain.as_ref().map_err(Error::clone).cloned();
-        let build = steps.map(|steps| -> Build<MO, TO> {
+        let build = self.chain.map(|steps| -> Build<MO, TO> {
             let (space, source) = (self.query.context.space().clone(), self.query.source.clone());
             Box::new(move |dials| {
                 let release = steps.measure(|rows| make(rows, dials.scale))?;

@@ -139,33 +139,9 @@ averaged!(f32 i8 i16 i32 i64 isize u8 u16 u32 u64 usize);
 /// # Proof
 /// The function acts on each row alone, so distances do not grow. Rounding to the nearest `f64` is
 /// monotone. So the converted rows are between the converted bounds.
-#[allow(clippy::needless_range_loop, reason = "iterators are compiled again for each type")]
 fn floats<T: Averaged>(rows: ColumnSpace<T>) -> Result<OfRows<T, Column<f64>, SymmetricDistance>> {
-    let convert: Function<Vec<T>, Vec<f64>> =
-        Function::rows(|rows: &[T], floats: &mut Vec<f64>| {
-            let first = floats.len();
-            floats.resize(first + rows.len(), 0.0);
-            let floats = &mut floats[first..];
-            for place in 0..rows.len() {
-                floats[place] = rows[place].nearest_f64();
-            }
-            Ok(())
-        });
-    converted(rows, |row| row.nearest_f64(), convert)
+    converted(rows, |row| row.nearest_f64())
 }
-/// Make the transformation whose function converts each row, and whose bounds are converted by
-/// `bound`.
-fn converted<T: Atom, W: Atom + Number>(
-    rows: ColumnSpace<T>,
-    bound: fn(T) -> W,
-    function: Function<Vec<T>, Vec<W>>,
-) -> Result<OfRows<T, Column<W>, SymmetricDistance>> {
-    let bounds = rows.domain().element().bounds();
-    let bounds = bounds.map(|bounds| Bounds::new(bound(bounds.lower()), bound(bounds.upper())));
-    let element = AtomDomain::new(bounds.transpose()?, None);
-    Transformation::each_kept(rows, element, true, function)
-}
-
 /// Make the transformation that converts each row to a wider type.
 ///
 /// # Precondition
@@ -174,18 +150,29 @@ fn converted<T: Atom, W: Atom + Number>(
 /// # Proof
 /// The function acts on each row alone, so distances do not grow. Each row and each bound keeps its
 /// value, so the converted rows are between the converted bounds.
-#[allow(clippy::needless_range_loop, reason = "iterators are compiled again for each type")]
 fn widened<T: Atom + Into<W>, W: Atom + Number>(
     rows: ColumnSpace<T>,
 ) -> Result<OfRows<T, Column<W>, SymmetricDistance>> {
-    let widen: Function<Vec<T>, Vec<W>> = Function::rows(|rows: &[T], wide: &mut Vec<W>| {
-        let first = wide.len();
-        wide.resize(first + rows.len(), W::zero());
-        let wide = &mut wide[first..];
-        for place in 0..rows.len() {
-            wide[place] = rows[place].clone().into();
-        }
-        Ok(())
-    });
-    converted(rows, Into::into, widen)
+    converted(rows, Into::into)
+}
+/// Make the transformation that converts each row and each bound by a monotone function.
+#[allow(clippy::needless_range_loop, reason = "iterators are compiled again for each type")]
+fn converted<T: Atom, W: Atom + Number>(
+    rows: ColumnSpace<T>,
+    convert: impl Fn(T) -> W + Send + Sync + Copy + 'static,
+) -> Result<OfRows<T, Column<W>, SymmetricDistance>> {
+    let bounds = rows.domain().element().bounds();
+    let bounds = bounds.map(|bounds| Bounds::new(convert(bounds.lower()), convert(bounds.upper())));
+    let element = AtomDomain::new(bounds.transpose()?, None);
+    let function: Function<Vec<T>, Vec<W>> =
+        Function::rows(move |rows: &[T], converted: &mut Vec<W>| {
+            let first = converted.len();
+            converted.resize(first + rows.len(), W::zero());
+            let converted = &mut converted[first..];
+            for place in 0..rows.len() {
+                converted[place] = convert(rows[place].clone());
+            }
+            Ok(())
+        });
+    Transformation::each_kept(rows, element, true, function)
 }
