@@ -31,9 +31,9 @@ pub(super) fn chosen(count: usize, kept: usize) -> Result<Vec<usize>, NoEntropy>
     let mut places: Vec<usize> = (0..count).collect();
     // A small sample needs few draws, even if there are many rows.
     with_secure(|source| shuffle_end(&mut places, kept, source))?;
-    places.drain(..count.saturating_sub(kept));
-    places.sort_unstable();
-    Ok(places)
+    let mut chosen = places.split_off(count.saturating_sub(kept));
+    chosen.sort_unstable();
+    Ok(chosen)
 }
 
 #[cfg(test)]
