@@ -64,9 +64,8 @@ const MOST_BUCKETS: usize = 1 << 18;
 const FEW: usize = 1 << 8;
 const MOST_GROUPS: usize = 1 << 16;
 /// If two consecutive increments use the same counter, the second increment waits for the first. So
-/// the rows alternate between `TURNS` counters.
+/// the rows alternate between `TURNS` sets of counters.
 const TURNS: usize = 4;
-const PLACES: usize = 4 * TURNS * FEW;
 
 /// The choice of the buckets. The search of a [`Finder`] follows from this choice.
 struct Plan {
@@ -159,15 +158,9 @@ impl<T: Number> Finder<T> {
                         #[inline(always)]
                         || self.places(entries, groups),
                     );
-                    for ((_, below), turns) in entries.iter().zip(places.chunks(4 * TURNS)) {
-                        let mut sums = [0; 4];
-                        for turn in turns.chunks(4) {
-                            for (sum, rows) in sums.iter_mut().zip(turn) {
-                                *sum += rows;
-                            }
-                        }
-                        for (cell, rows) in sums.into_iter().enumerate().take(3) {
-                            counts.raise(*below as usize + cell, rows.into());
+                    for ((_, below), rows) in entries.iter().zip(places.chunks(4)) {
+                        for (cell, rows) in rows.iter().enumerate().take(3) {
+                            counts.raise(*below as usize + cell, (*rows).into());
                         }
                     }
                 }
@@ -183,30 +176,37 @@ impl<T: Number> Finder<T> {
             counts.add(cells.iter().copied());
         }
     }
-    /// Count the rows of the groups in an array of counters. Each bucket has `TURNS` sets of
-    /// counters, and the rows alternate between these sets. The entry of a bucket contains a
-    /// number. Each set of the bucket has three counters: for the rows below this number, for the
-    /// rows equal to this number, and for the rows above this number. A set has room for four
-    /// counters. Four is a power of two, so the index of a counter is computed with shifts.
+    /// Count the rows of the groups. The entry of a bucket contains a number. Each bucket has three
+    /// counts: of the rows below this number, of the rows equal to it, and of the rows above it. A
+    /// fourth place is unused, so the place of a count is computed with a shift.
     #[inline(always)]
-    fn places(&self, entries: &[(T, u32)], groups: &[[T; LANES]]) -> [u32; PLACES] {
-        let mut counts = [0; PLACES];
-        let (mut places, mut numbers, mask) = ([0; LANES], [T::zero(); LANES], entries.len() - 1);
+    fn places(&self, entries: &[(T, u32)], groups: &[[T; LANES]]) -> [u32; 4 * FEW] {
+        let (mut numbers, mut buckets) = ([T::zero(); FEW], [0; LANES]);
+        for (number, entry) in numbers.iter_mut().zip(entries) {
+            *number = entry.0;
+        }
+        let mut turns = [[0; 4 * FEW]; TURNS];
         for rows in groups {
-            self.spread.buckets(rows, &mut places);
-            for (number, bucket) in numbers.iter_mut().zip(&places) {
-                *number = entries[*bucket & mask].0;
-            }
-            for (turn, (place, row)) in places.iter_mut().zip(rows).enumerate() {
-                let number = numbers[turn];
-                let above = usize::from(number <= *row) + usize::from(number < *row);
-                *place = 4 * (TURNS * *place + turn % TURNS) + above;
-            }
-            for place in &places {
-                counts[*place % PLACES] += 1;
+            self.spread.buckets(rows, &mut buckets);
+            let rows = rows.as_chunks::<TURNS>().0;
+            for (rows, buckets) in rows.iter().zip(buckets.as_chunks::<TURNS>().0) {
+                for ((row, bucket), counts) in rows.iter().zip(buckets).zip(&mut turns) {
+                    // There are at most 256 buckets, so eight bits contain the bucket. With an index
+                    // of eight bits, no access needs a check of its bounds.
+                    let bucket = usize::from(*bucket as u8);
+                    let number = numbers[bucket];
+                    let above = usize::from(number <= *row) + usize::from(number < *row);
+                    counts[(4 * bucket) | above] += 1;
+                }
             }
         }
-        counts
+        let mut sums = [0; 4 * FEW];
+        for counts in &turns {
+            for (sum, count) in sums.iter_mut().zip(counts) {
+                *sum += count;
+            }
+        }
+        sums
     }
     /// Return the cells of at most [`LANES`] rows.
     ///
@@ -293,7 +293,7 @@ mod tests {
 
     #[test]
     fn finds_the_cell_of_every_row_whatever_the_number_of_numbers() {
-        for length in 1_u32..=70 {
+        for length in (1_u32..=70).chain([128, 129, 255, 256, 257]) {
             let numbers: Vec<f64> = (0..length).map(f64::from).collect();
             let mut rows: Vec<f64> = (0..=length).map(|i| f64::from(i) - 0.5).collect();
             rows.extend([f64::INFINITY, f64::NEG_INFINITY, f64::MAX, 5e-324, -5e-324]);
