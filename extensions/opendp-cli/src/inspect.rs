@@ -27,8 +27,9 @@ pub(crate) struct Arguments {
     /// Inspect only this column
     #[arg(long)]
     pub(crate) column: Option<String>,
-    /// The type of the cells, such as i32 or f64; without it, the type is guessed. The cells of
-    /// bool are true, True, TRUE, 1, false, False, FALSE and 0, and all others are unreadable
+    /// The type of the cells, such as i32 or f64; without it, the type is guessed. As bool, the
+    /// cells true, True, TRUE and 1 are true, and false, False, FALSE and 0 are false; an empty
+    /// cell is missing, and any other cell is unreadable
     #[arg(long = "as", value_name = "T", value_parser = parse_type)]
     pub(crate) as_type: Option<Type>,
     /// The separator of the cells of a CSV table: one character, or `tab`; defaults to a comma

@@ -1,4 +1,4 @@
-//! A journal of a context, in a budget that remains after the process ends.
+//! A journal of a context. A ledger keeps it, so it still exists after the process ends.
 
 mod entry;
 

@@ -63,7 +63,8 @@ impl PyLedger {
         })
     }
     /// Charge the loss of a measurement to a budget, before the measurement is run. `place` has the
-    /// budget, the id and the person. An id is charged once. The ledger keeps no release.
+    /// name of the budget, the id of the charge, and the name of the person who asks. An id is
+    /// charged once. The ledger keeps no release.
     fn charge(
         &self,
         py: Python<'_>,

@@ -191,8 +191,8 @@ impl<T: Number> Finder<T> {
             let rows = rows.as_chunks::<TURNS>().0;
             for (rows, buckets) in rows.iter().zip(buckets.as_chunks::<TURNS>().0) {
                 for ((row, bucket), counts) in rows.iter().zip(buckets).zip(&mut turns) {
-                    // There are at most 256 buckets, so eight bits contain the bucket. With an index
-                    // of eight bits, no access needs a check of its bounds.
+                    // There are at most 256 buckets, so eight bits contain the bucket. An index of
+                    // eight bits needs no check of its bounds.
                     let bucket = usize::from(*bucket as u8);
                     let number = numbers[bucket];
                     let above = usize::from(number <= *row) + usize::from(number < *row);

@@ -3,9 +3,9 @@
 //! If a quoted cell is not closed, it contains the following lines, so one record removes rows of
 //! other people. Usually, a reader of CSV does not notice this. After a closing quote, such a
 //! reader accepts any text, and reads the text as a part of the cell. One cause is a writer that
-//! escapes quotes by backslashes. So the bytes of a file are checked separately, while the engine
-//! reads the rows. The quotes are not checked when a table is opened, because an error at that time
-//! is not charged.
+//! escapes quotes by backslashes. So the bytes of a file are checked separately, for each question
+//! that reads the file. The quotes are not checked when a table is opened, because an error at that
+//! time is not charged.
 
 use std::sync::{Arc, PoisonError};
 
