@@ -11,9 +11,9 @@ commands run the comparison:
     cargo run --release -p opendp-examples --example compare -- people.csv 200 > ours.json
     /tmp/compare/bin/python examples/compare/compare.py people.csv ours.json 60
 
-The table is CSV with the columns age, educ (1 to 16) and income. The last argument of the last
-command is the number of repetitions for OpenDP. If the expected error of OpenDP is known, this
-number is divided by ten.
+The table is CSV with the columns age, educ (1 to 16) and income. The number 200 is the number of
+repetitions for this project, and 60 is the number of repetitions for OpenDP. If the expected error
+of OpenDP is known, the number 60 is divided by ten.
 
 * The `Context` of this project has the budget (1, 1e-6).
 * The `Context` of OpenDP is run with two budgets: an epsilon of 1, and the largest rho that OpenDP

@@ -66,7 +66,7 @@ struct Analyst {
 impl Analyst {
     fn interview(&mut self) -> Result<()> {
         let everyone = self.count("How many people are there?", |_, _| true)?;
-        let years = self.years("How many years have they lived together?")?;
+        let years = self.years("What is the sum of their ages?")?;
         // Each answer may determine the next question.
         if everyone * 45.0 < years {
             self.count("They are old. How many are above 65?", |p, i| 65 < p.age[i])?;

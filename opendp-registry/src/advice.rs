@@ -118,7 +118,7 @@ fn hint(
              \"count\", \"sum\" or \"mean\""
                 .to_owned()
         }
-        (false, _) if head == "MapDomain" => {
+        (false, false) if head == "MapDomain" => {
             // Each mechanism with a threshold takes maps under only one metric. So the metric of
             // the given space determines the mechanism.
             let noise = if metric == "L02InfDistance" { "gaussian" } else { "laplace" };

@@ -8,7 +8,8 @@ use opendp_core::{Error, Result};
 use serde_json::Value as Json;
 
 /// The advice in an error about several copies of the framework.
-const ONE_FRAMEWORK: &str = "State the same framework in each Cargo.toml, and with --framework";
+const ONE_FRAMEWORK: &str =
+    "State the same source of `opendp-core` in each Cargo.toml, and as --framework";
 
 /// Return the program `cargo`. If `cargo` has started this program, return the same `cargo`.
 fn program() -> Command {

@@ -46,7 +46,7 @@ impl CsvTable {
     /// instead of a comma.
     pub fn open(source: impl Read + Send + 'static, separator: Option<u8>) -> Result<Self> {
         if separator.is_some_and(|byte| !byte.is_ascii() || b"\"\r\n\0".contains(&byte)) {
-            let reason = "expected one ASCII character other than a quote or a line end";
+            let reason = "expected one ASCII character other than a quote, NUL or a line end";
             return Err(Error::argument("separator", reason));
         }
         let mut lines = BufReader::with_capacity(1 << 18, text(source)?);

@@ -93,9 +93,9 @@ fn check_unit(account: &Account, request: &Request) -> Result<()> {
             "size",
             format!(
                 "the release needs a public number of rows, and budget `{budget}` protects this \
-                 number: its unit is the distance {unit}. Leave the number of rows out, or create \
-                 a budget with the metric `change_one_distance` or with a public number of people \
-                 (`size`, as a flag `--size`; one contribution each)"
+                 number: its unit is the distance {unit}. Leave the number of rows out of the \
+                 pipeline or study, or create a budget with the metric `change_one_distance` or \
+                 with a public number of people (`size`, as a flag `--size`; one contribution each)"
             ),
         ),
         Misfit::Distance => unit.refuse(budget, metric.unwrap_or(&Json::Null), &request.d_in),

@@ -147,7 +147,10 @@ impl Terms {
         let reason = match digest_of(path) {
             Ok(found) if found == expected => return Ok(()),
             Ok(_) => {
-                format!("file `{name}` is not the file that the budget is for: its SHA-256 differs")
+                format!(
+                    "file `{name}` is not the file that the budget is for: its SHA-256 differs. \
+                     State the right file, undo its changes, or create a budget for this file"
+                )
             }
             Err(error) => format!("file `{name}` cannot be read: {error}"),
         };

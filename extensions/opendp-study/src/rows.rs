@@ -167,7 +167,7 @@ where
     ) -> Result<StudyAnswer> {
         let cells = || self.numbers(asked, &variance.column);
         let clamped = || cells().map(|cells| cells.clamp(lower, upper));
-        let missing = "a variance needs a public number of rows: add \"rows\"";
+        let missing = "a variance needs a public number of rows: add \"rows\" to the question";
         let divisor = asked.divisor(variance, self.columns, self.rows);
         let variance = match divisor {
             Divisor::Private => return Err(Error::argument("rows", missing)),

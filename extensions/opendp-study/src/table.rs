@@ -66,7 +66,7 @@ pub(super) fn load(
         }
         if let Some(rows) = rows.filter(|rows| *rows != cells.rows()) {
             let reason = format!(
-                "the data do not have the stated number of rows, {rows}: correct one of them"
+                "the data do not have the stated number of rows, {rows}: correct the data or this number"
             );
             return Err(Error::argument("rows", reason));
         }

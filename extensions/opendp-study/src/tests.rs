@@ -270,7 +270,7 @@ fn a_wrong_question_says_what_is_wrong_and_where() {
         (json!({"sum": {"column": "city", "bounds": [0, 1]}}), "expected a column of numbers"),
         (json!({"mean": {"column": "age", "bound": [0, 1]}}), "unknown field `bound`"),
         (json!({"sum": {"column": "age", "bounds": [0, 0.5]}}), "expected whole numbers"),
-        (json!({"variance": {"column": "age"}}), "add \"rows\""),
+        (json!({"variance": {"column": "age"}}), "add \"rows\" to the question"),
         (json!({"count": {}, "noise": "gaussian"}), "Gaussian noise needs a budget with a rho"),
         (json!({"count": {}, "where": {"city": {"below": 3}}}), "are for columns of numbers"),
         (json!({"count": {}, "where": {"age": "old"}}), "where `age`"),

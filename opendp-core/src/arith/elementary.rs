@@ -104,7 +104,7 @@ impl_elementary!(f32, Format::F32, f32::from_bits((127 - 98) << 23), (1u64 << 38
 #[inline(never)]
 fn overflow(function: &str, argument: f64) -> Error {
     Error::Overflow(format!(
-        "{function}({}): expected an argument in its domain and a finite result",
+        "{function}({}): the result is undefined, or its magnitude is too large",
         shown(argument)
     ))
 }

@@ -224,7 +224,7 @@ impl Codec for AnyValue {
     }
     fn from_json(_: &Json) -> Result<Self> {
         Err(Error::FailedCast(
-            "JSON does not state the type of a value; decode it with the domain".into(),
+            "JSON does not state the type of a value; decode it with `AnyDomain::decode`".into(),
         ))
     }
     fn bound_to(self, turn: &Turn) -> Self {

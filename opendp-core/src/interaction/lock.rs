@@ -106,5 +106,9 @@ impl Drop for Holder<'_> {
 /// Make the error for a lock that is unusable after a panic.
 #[cold]
 pub(crate) fn poisoned<T>(_: T) -> Error {
-    Error::FailedFunction("an earlier query panicked, so its queryable is closed".into())
+    Error::FailedFunction(
+        "an earlier query panicked, so its queryable is closed; a new queryable has its own loss, \
+         which adds to the loss of this one"
+            .into(),
+    )
 }

@@ -336,8 +336,8 @@ fn within_floats<T: Summand>(size: usize, bounds: Bounds<T>) -> Result<Bounds<T>
 #[cold]
 fn potential(size: usize) -> Error {
     Error::MakeTransformation(format!(
-        "bounds: potential for overflow: a sum may not fit its type, because the number of \
-         records is {size}; state narrower bounds"
+        "bounds: potential for overflow: a sum of {size} records may not fit its type; state \
+         narrower bounds"
     ))
 }
 

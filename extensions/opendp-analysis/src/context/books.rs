@@ -70,9 +70,17 @@ impl<MO: Accounted> Context<MO> {
                 None
             }
             Some(_) => {
-                let reason = "expected a release of a context with the same shares: shares that \
-                              are fixed in advance must not depend on earlier answers. Carry the \
-                              releases over from the first one on";
+                let reason = match entry.shares {
+                    Some(_) => {
+                        "expected the shares of this context; found other shares. Shares that are \
+                         fixed in advance must not depend on earlier answers. Make the context \
+                         with the split of the earlier context"
+                    }
+                    None => {
+                        "expected the first release of a context with fixed shares, which states \
+                         these shares. Carry the releases over in their order, from the first one on"
+                    }
+                };
                 return Err(Error::argument("entry", reason));
             }
         };

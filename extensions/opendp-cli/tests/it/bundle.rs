@@ -89,6 +89,9 @@ fn two_copies_of_the_framework_are_refused() {
         package("opendp-core", version, "");
         let error = desk.fails(&[&bundle[..], &["--framework", ROOT]].concat(), 1);
         assert!(error.contains(says), "{error}");
-        assert!(error.contains("State the same framework in each Cargo.toml"), "{error}");
+        assert!(
+            error.contains("State the same source of `opendp-core` in each Cargo.toml"),
+            "{error}"
+        );
     }
 }

@@ -197,7 +197,7 @@ fn fault(path: &Path, error: &rusqlite::Error) -> Error {
         Some(ErrorCode::DatabaseCorrupt) => "is damaged".to_owned(),
         Some(ErrorCode::NotADatabase) => "is damaged, or is not a ledger".to_owned(),
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            format!("was in use by other processes for {} seconds", PATIENCE.as_secs())
+            "is in use by another connection: end the program that uses it, or try again".to_owned()
         }
         Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
             "cannot be opened: check its folder and permissions".to_owned()

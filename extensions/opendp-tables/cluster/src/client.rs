@@ -144,10 +144,10 @@ impl Engine for Cluster {
         let source = match source {
             Source::Csv(path) => Source::Csv(absolute(name, &path)?),
             Source::Parquet(path) => Source::Parquet(absolute(name, &path)?),
-            source @ (Source::Batches(_) | Source::Provider(_)) => {
+            Source::Batches(_) | Source::Provider(_) => {
                 return Err(Error::NotImplemented(format!(
-                    "table `{name}`: {source:?} is in the memory of this process, where executors \
-                     cannot read it.\nWrite the rows to a Parquet or CSV file that they can read."
+                    "table `{name}`: its source exists only in this process, and executors cannot \
+                     read it.\nWrite the rows to a Parquet or CSV file that they can read."
                 )));
             }
         };
@@ -167,8 +167,9 @@ impl Engine for Cluster {
 fn absolute(name: &str, path: &str) -> Result<String> {
     if path.contains("://") {
         return Err(Error::NotImplemented(format!(
-            "table `{name}`: {path} is not a file.\n\
-             Give a path on a disk that the client and all executors can read."
+            "table `{name}`: {path} is a URL.\n\
+             State the path of a file, without `file://`, on a disk that the client and all \
+             executors can read."
         )));
     }
     let path = std::fs::canonicalize(path)

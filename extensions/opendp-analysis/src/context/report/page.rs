@@ -46,7 +46,8 @@ impl<MO: Accounted> Report<MO> {
         if MO::TIGHT {
             let words = format!(
                 "The total of all releases bounds their loss {SPENT_HOLDS}. The total and the \
-                 remaining budget do not add up to the whole budget."
+                 remaining budget need not add up to the whole budget, because losses compose \
+                 tightly, and parts of delta are kept for other kinds of noise."
             );
             return vec![Block::Table(self.totals()), Block::Text(words)];
         }

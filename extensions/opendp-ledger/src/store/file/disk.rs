@@ -221,7 +221,8 @@ fn read_only(path: &Path, error: &std::io::Error) -> Error {
 #[cold]
 pub(crate) fn read_only_error(path: &Path) -> Error {
     Error::FailedFunction(format!(
-        "the ledger {} is read-only; nothing was charged or released",
+        "the ledger {} is read-only; nothing was charged or released. Check its permissions, or \
+         open it for writing",
         path.display()
     ))
 }

@@ -100,7 +100,7 @@ fn tables_must_be_files_that_executors_can_read() {
     let column = std::sync::Arc::new(Int64Array::from(vec![1])) as ArrayRef;
     let batch = RecordBatch::try_from_iter([("x", column)]).unwrap();
     refused(Source::Batches(vec![batch]), "executors cannot read it");
-    refused(Source::Csv("https://example.org/t.csv".into()), "is not a file");
+    refused(Source::Csv("https://example.org/t.csv".into()), "is a URL");
     refused(Source::Parquet("nowhere.parquet".into()), "No such file");
 }
 /// An engine that already has its tables, such as a database server.
