@@ -79,7 +79,6 @@ def missing() -> list[tuple[str, str]]:
 # The functions whose first parameters have other names, and the reason.
 OTHER_PARAMETERS = {
     "make_identity": "it takes `input_domain` and `input_metric`, as all constructors do",
-    "make_user_measurement": "`TO` is taken as a keyword argument",
     "option_domain": "`D` is known from the element domain",
     "make_create_dataframe": "it takes an input space",
     "make_select_column": "it takes an input space",
