@@ -56,7 +56,7 @@ REASONS = [
     (r"AtomDomain|OptionDomain|VectorDomain|.*Extrinsic.*|ApproximateDivergence|cast", "a class of one kind of domain or measure, or a cast to such a class"),
     (r"Chain|PartialChain|register|new_with", "a part of `Query`: `binary_search_chain` and `dp.t` do the same"),
     (r"contents|value|query_type", "an address in memory"),
-    (r"queryable|accountant|d_in|d_mids|d_out|d_mids_consumed|query_space", "an inner field of a context"),
+    (r"queryable|accountant|query_space", "an inner field of a context"),
 ]
 
 

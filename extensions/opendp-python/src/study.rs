@@ -13,7 +13,7 @@ use pyo3::types::{PyBool, PyString};
 use serde_json::json;
 
 use crate::callbacks::{raised, stopped, unless_stopped};
-use crate::columns::texts::{self, Parts};
+use crate::columns::texts;
 use crate::errors::{OrRaise, detached};
 use crate::forked::Opened;
 use crate::json as python_json;
@@ -235,7 +235,7 @@ fn cells(column: &Bound<'_, PyAny>, name: &str, kind: CellType) -> Result<Cells>
         }
         CellType::Bool => read(column, truth)?.map(Cells::Bool),
         CellType::Text => {
-            let texts = match texts_in_memory(column)? {
+            let texts = match texts::in_memory(column)? {
                 None => read(column, String::from_python)?,
                 texts => texts,
             };
@@ -248,12 +248,6 @@ fn cells(column: &Bound<'_, PyAny>, name: &str, kind: CellType) -> Result<Cells>
 fn trimmed(text: String) -> String {
     let trimmed = text.trim();
     if trimmed.len() == text.len() { text } else { trimmed.to_owned() }
-}
-/// Copy the texts of a column that are in memory. `None` means that the column is a list.
-fn texts_in_memory(column: &Bound<'_, PyAny>) -> Result<Option<Vec<Option<String>>>> {
-    let parts = || column.getattr("parts")?.extract::<Vec<Parts<'_>>>().map_err(PyErr::from);
-    let parts = unless_stopped(column.py(), parts())?;
-    Ok(parts.and_then(|parts| texts::collect(&parts)))
 }
 /// Read the cells of a column. `None` means that a cell has another type or cannot be read.
 fn read<T>(

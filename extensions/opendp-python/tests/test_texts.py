@@ -175,3 +175,29 @@ def test_a_study_reads_texts_and_their_nulls(library):
     found = [row["value"] for row in study.ask({"city": library(cells)}).rows()]
     assert abs(found[0] - 2000) < 50
     assert abs(found[1] - 4000) < 50
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_texts_of_a_frame_are_read(kind):
+    frame = dp.dataframe_domain(
+        col_names=["city", "age"],
+        element_domains=[dp.atom_domain(T=str), dp.atom_domain(T=int)],
+    )
+    cities = dp.t.make_select_column(frame, dp.symmetric_distance(), "city", TOA=str)
+    table = {"city": columns(CELLS)[kind], "age": list(range(len(CELLS)))}
+    assert cities(table) == CELLS
+    with pytest.raises(dp.OpenDPException, match="expected a member"):
+        cities({"city": table["age"], "age": columns(CELLS)[kind]})
+
+
+@pytest.mark.parametrize("kind", WITH_NULLS)
+def test_the_nulls_of_a_frame_are_read(kind):
+    def selected(element):
+        frame = dp.dataframe_domain(col_names=["city"], element_domains=[element])
+        name = "Option<String>" if element != dp.atom_domain(T=str) else str
+        made = dp.t.make_select_column(frame, dp.symmetric_distance(), "city", TOA=name)
+        return made({"city": WITH_NULLS[kind]})
+
+    assert selected(dp.option_domain(dp.atom_domain(T=str))) == NULLS
+    with pytest.raises(dp.OpenDPException, match="expected a member"):
+        selected(dp.atom_domain(T=str))

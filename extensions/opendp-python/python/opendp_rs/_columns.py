@@ -130,12 +130,12 @@ def _texts_of_polars(value: Any) -> list[tuple[Any, Any, Any]] | None:
 
 
 def as_columns(value: Any) -> dict[Any, Any]:
-    """Return the columns of a table by their names. Each column is a list of cells.
+    """Return the columns of a table by their names: a list of cells, or :class:`Texts`.
 
     A table is a dictionary of columns, a table of pandas, Polars or pyarrow, or a structured array
     of numpy.
     """
-    return {name: _cells(column) for name, column in _columns_of(value)}
+    return {name: _read(column) for name, column in _columns_of(value)}
 
 
 def is_lazy(value: Any) -> bool:
@@ -190,13 +190,17 @@ def cells_or_none(column: Any) -> Any:
     error depends on the data, and can contain the cell. So the error is left out.
     """
     try:
-        found = as_texts(column)
-        if found is None:
-            return _cells(column)
-        in_memory, cells = found
-        return Texts(cells) if in_memory else cells
+        return _read(column)
     except Exception:
         return None
+
+
+def _read(column: Any) -> Any:
+    found = as_texts(column)
+    if found is None:
+        return _cells(column)
+    in_memory, cells = found
+    return Texts(cells) if in_memory else cells
 
 
 def _columns_of(value: Any) -> list[tuple[Any, Any]]:

@@ -5,11 +5,13 @@ use std::mem;
 use std::ops::Range;
 
 use numpy::{Element, PyArray1, PyArrayMethods, PyReadonlyArray1};
+use opendp_core::Result;
 use opendp_core::erased::{AnyDomain, AnyFunction, AnyValue};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString};
 
 use super::{Piece, Rows, fold};
+use crate::callbacks::unless_stopped;
 use crate::errors::detached;
 
 /// A piece of a column in Python: the offsets of its texts, the bytes of its texts, and a byte for
@@ -51,6 +53,15 @@ pub(crate) fn collect(pieces: &[Parts<'_>]) -> Option<Vec<Option<String>>> {
         }
     }
     Some(texts)
+}
+/// Copy the texts of an object of the Python class `Texts`. `None` means that the value is another
+/// one, such as a list of cells.
+///
+/// # Errors
+/// The error of [`unless_stopped`].
+pub(crate) fn in_memory(value: &Bound<'_, PyAny>) -> Result<Option<Vec<Option<String>>>> {
+    let parts = || value.getattr("parts")?.extract::<Vec<Parts<'_>>>();
+    Ok(unless_stopped(value.py(), parts())?.and_then(|parts| collect(&parts)))
 }
 type Bytes<'py> = PyReadonlyArray1<'py, u8>;
 type Arrays<'py> = Vec<(Offsets<'py>, Bytes<'py>, Option<Bytes<'py>>)>;
