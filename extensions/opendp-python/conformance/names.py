@@ -56,7 +56,7 @@ REASONS = [
     (r"AtomDomain|OptionDomain|VectorDomain|.*Extrinsic.*|ApproximateDivergence|cast", "a class of one kind of domain or measure, or a cast to such a class"),
     (r"Chain|PartialChain|register|new_with", "a part of `Query`: `binary_search_chain` and `dp.t` do the same"),
     (r"contents|value|query_type", "an address in memory"),
-    (r"queryable|accountant|d_in|d_mids|d_out|d_mids_consumed|query_space", "an inner field of a context"),
+    (r"queryable|accountant|query_space", "an inner field of a context"),
 ]
 
 
@@ -79,7 +79,6 @@ def missing() -> list[tuple[str, str]]:
 # The functions whose first parameters have other names, and the reason.
 OTHER_PARAMETERS = {
     "make_identity": "it takes `input_domain` and `input_metric`, as all constructors do",
-    "make_user_measurement": "`TO` is taken as a keyword argument",
     "option_domain": "`D` is known from the element domain",
     "make_create_dataframe": "it takes an input space",
     "make_select_column": "it takes an input space",

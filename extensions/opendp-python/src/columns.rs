@@ -1,6 +1,7 @@
-//! Runs functions on arrays of numpy. If a function accepts rows in chunks, the array is not copied
-//! as a whole. But a domain can state a condition on all rows together. Then each chunk of a column
-//! can be a member although the column is not. So the array is copied as a whole.
+//! Runs functions on columns: arrays of numpy, and texts in memory (`columns/texts.rs`). If a
+//! function accepts rows in chunks, the column is not copied as a whole. But a domain can state a
+//! condition on all rows together. Then each chunk of a column can be a member although the column
+//! is not. So the column is copied as a whole.
 //!
 //! As in Arrow, a column can consist of several arrays, which are called pieces. If a function
 //! accepts rows in chunks, the pieces are not joined first. Pieces whose rows are aligned are read
@@ -11,6 +12,7 @@
 //! only the copied value of the row, and this value was checked.
 
 mod convert;
+pub(crate) mod texts;
 
 use std::borrow::Cow;
 use std::mem;
@@ -134,48 +136,75 @@ where
         }
     }
     let py = arrays.first()?.py();
-    let rows = Rows::new(columns.iter().map(Piece::of));
-    Some(detached(py, || fold(&rows, function, domain)))
+    let rows = Rows::new::<T>(columns.iter().map(Numbers::of));
+    Some(detached(py, || fold::<_, T>(&rows, function, domain)))
 }
 
-/// The rows of an array.
+/// An array of a column, whose rows are converted to rows of type `T`.
+trait Piece<T>: Clone + Send + Sync {
+    fn len(&self) -> usize;
+    /// Convert a range of rows. See [`Convert::fill`].
+    fn fill(&self, range: Range<usize>, into: &mut [T]) -> Option<bool>;
+    /// Convert two ranges of rows. See [`Convert::fill_both`].
+    fn fill_both(&self, ranges: [Range<usize>; 2], into: [&mut [T]; 2]) -> Option<bool> {
+        let ([first, second], [first_rows, second_rows]) = (ranges, into);
+        Some(self.fill(first, first_rows)? | self.fill(second, second_rows)?)
+    }
+}
+/// An array of numbers.
 #[derive(Clone)]
-enum Piece<'a, S> {
+enum Numbers<'a, S> {
     Slice(&'a [S]),
     /// An array with gaps in memory, such as a column of a table.
     View(ArrayView1<'a, S>),
 }
-impl<'a, S: Element> Piece<'a, S> {
+impl<'a, S: Element> Numbers<'a, S> {
     fn of(column: &'a PyReadonlyArray1<'_, S>) -> Self {
         match column.as_slice() {
-            Ok(rows) => Piece::Slice(rows),
-            Err(_) => Piece::View(column.as_array()),
+            Ok(rows) => Numbers::Slice(rows),
+            Err(_) => Numbers::View(column.as_array()),
         }
     }
 }
-impl<S: Copy> Piece<'_, S> {
+impl<S: Copy + Send + Sync, T: Convert<S>> Piece<T> for Numbers<'_, S> {
     fn len(&self) -> usize {
         match self {
-            Piece::Slice(rows) => rows.len(),
-            Piece::View(rows) => rows.len(),
+            Numbers::Slice(rows) => rows.len(),
+            Numbers::View(rows) => rows.len(),
         }
     }
-    /// Convert a range of rows. See [`Convert::fill`].
-    fn fill<T: Convert<S>>(&self, range: Range<usize>, into: &mut [T]) -> Option<bool> {
+    fn fill(&self, range: Range<usize>, into: &mut [T]) -> Option<bool> {
         match self {
-            Piece::Slice(rows) => T::fill(rows.get(range)?, into),
-            Piece::View(rows) => fill(rows.slice_axis(Axis(0), range.into()).iter().copied(), into),
+            Numbers::Slice(rows) => T::fill(rows.get(range)?, into),
+            Numbers::View(rows) => {
+                fill(rows.slice_axis(Axis(0), range.into()).iter().copied(), into)
+            }
         }
+    }
+    /// If the array has no gaps, both ranges are read in the same loop. If the ranges are far
+    /// apart, one loop for both ranges is faster than two loops. The reason is that a core fetches
+    /// rows ahead only within a page of memory. If the loop reads two pages, the core fetches rows
+    /// of both pages ahead.
+    fn fill_both(&self, ranges: [Range<usize>; 2], into: [&mut [T]; 2]) -> Option<bool> {
+        let [first, second] = ranges;
+        if let Numbers::Slice(rows) = self {
+            return T::fill_both([rows.get(first)?, rows.get(second)?], into);
+        }
+        let [first_rows, second_rows] = into;
+        Some(self.fill(first, first_rows)? | self.fill(second, second_rows)?)
     }
 }
 /// The rows of a column: one array, or several arrays one after the other.
 #[derive(Clone)]
-struct Rows<'a, S> {
+struct Rows<P> {
     /// Each piece, with the number of the first row after this piece.
-    pieces: Vec<(usize, Piece<'a, S>)>,
+    pieces: Vec<(usize, P)>,
 }
-impl<'a, S: Copy> Rows<'a, S> {
-    fn new(pieces: impl Iterator<Item = Piece<'a, S>>) -> Self {
+impl<P> Rows<P> {
+    fn new<T>(pieces: impl Iterator<Item = P>) -> Self
+    where
+        P: Piece<T>,
+    {
         let mut end = 0;
         let ends = pieces.map(|piece| {
             end += piece.len();
@@ -187,22 +216,22 @@ impl<'a, S: Copy> Rows<'a, S> {
         self.pieces.last().map_or(0, |(end, _)| *end)
     }
     /// Convert two ranges of rows to the rows of a chunk. See [`Convert::fill`].
-    ///
-    /// If the column is one array without gaps, both ranges are read in the same loop. If the
-    /// ranges are far apart, one loop for both ranges is faster than two loops. The reason is that
-    /// a core fetches rows ahead only within a page of memory. If the loop reads two pages, the
-    /// core fetches rows of both pages ahead.
-    fn fill_both<T: Convert<S>>(&self, ranges: [Range<usize>; 2], chunk: &mut [T]) -> Option<bool> {
+    fn fill_both<T>(&self, ranges: [Range<usize>; 2], chunk: &mut [T]) -> Option<bool>
+    where
+        P: Piece<T>,
+    {
         let [first, second] = ranges;
         let (first_rows, second_rows) = chunk.split_at_mut_checked(first.len())?;
-        if let [(_, Piece::Slice(numbers))] = &self.pieces[..] {
-            let numbers = [numbers.get(first)?, numbers.get(second)?];
-            return T::fill_both(numbers, [first_rows, second_rows]);
+        if let [(_, piece)] = &self.pieces[..] {
+            return piece.fill_both([first, second], [first_rows, second_rows]);
         }
         Some(self.fill(first, first_rows)? | self.fill(second, second_rows)?)
     }
     /// Convert a range of rows, and write the same number of rows to `into`. See [`Convert::fill`].
-    fn fill<T: Convert<S>>(&self, range: Range<usize>, mut into: &mut [T]) -> Option<bool> {
+    fn fill<T>(&self, range: Range<usize>, mut into: &mut [T]) -> Option<bool>
+    where
+        P: Piece<T>,
+    {
         let mut null = false;
         let first = self.pieces.partition_point(|(end, _)| *end <= range.start);
         for (end, piece) in self.pieces.iter().skip(first) {
@@ -226,10 +255,10 @@ fn pieces(range: Range<usize>, size: usize) -> impl Iterator<Item = Range<usize>
 /// Run a function on rows. If the function or the domain needs all rows at once, pass all rows at
 /// once. If the function accepts chunks only in the order of the rows, pass the chunks in this
 /// order. If the function accepts rows in any order, also use all cores if there are many rows.
-fn fold<S, T>(rows: &Rows<'_, S>, function: &AnyFunction, domain: &AnyDomain) -> Result<AnyValue>
+fn fold<P, T>(rows: &Rows<P>, function: &AnyFunction, domain: &AnyDomain) -> Result<AnyValue>
 where
-    S: Copy + Send + Sync,
-    T: Convert<S> + Atom,
+    P: Piece<T>,
+    T: Atom,
     Vec<T>: Carrier,
 {
     if domain.records().is_some_and(|records| records != rows.len()) {
@@ -320,15 +349,12 @@ where
     }
     /// Convert two ranges of rows to a chunk, and check for each row that a member of the domain
     /// may contain this row. The memory of the chunk is reused.
-    fn member<S: Copy>(
+    fn member(
         &self,
-        rows: &Rows<'_, S>,
+        rows: &Rows<impl Piece<T>>,
         ranges: [Range<usize>; 2],
         chunk: &mut Vec<T>,
-    ) -> Result<()>
-    where
-        T: Convert<S>,
-    {
+    ) -> Result<()> {
         let count = ranges.iter().map(Range::len).sum();
         chunk.resize(count, T::default());
         let null = rows.fill_both(ranges, chunk).ok_or_else(|| outside(self.domain))?;

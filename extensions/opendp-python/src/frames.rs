@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::callbacks::unless_stopped;
+use crate::columns::texts;
 use crate::values::Cell;
 
 /// Convert a table to a frame whose columns have the types of the domain. The frame can be outside
@@ -48,7 +49,7 @@ fn of_schema<K: HashableAtom + Cell>(
     }
     Ok(DataFrame::new(found).ok())
 }
-/// Convert a list of cells to a column of a type.
+/// Convert a list of cells, or texts in memory, to a column of a type.
 fn column(cells: &Bound<'_, PyAny>, cell_type: &str) -> Result<Option<Column>> {
     macro_rules! types {
         ($($t:ident)*) => {$(
@@ -59,6 +60,13 @@ fn column(cells: &Bound<'_, PyAny>, cell_type: &str) -> Result<Option<Column>> {
                 return Ok(Vec::<Option<$t>>::from_python(cells)?.map(Column::new));
             }
         )*};
+    }
+    if let Some(texts) = texts::in_memory(cells)? {
+        return Ok(match cell_type {
+            "String" => texts.into_iter().collect::<Option<Vec<_>>>().map(Column::new),
+            "Option<String>" => Some(Column::new(texts)),
+            _ => None,
+        });
     }
     types!(bool String f32 f64 i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize);
     Ok(None)

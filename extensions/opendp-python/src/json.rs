@@ -79,6 +79,9 @@ fn convert(value: &Bound<'_, PyAny>, depth: usize) -> Result<Json> {
                       the order does not matter";
         return Err(Error::FailedCast(reason.into()));
     }
+    if let Some(number) = exact(value)? {
+        return convert(&number, depth + 1);
+    }
     // Convert arrays and scalars of numpy, columns, and other iterables.
     for method in ["tolist", "to_list", "to_pylist"] {
         if let Some(list) = unless_stopped(value.py(), value.call_method0(method))? {
@@ -91,6 +94,17 @@ fn convert(value: &Bound<'_, PyAny>, depth: usize) -> Result<Json> {
         }
     }
     array(value, depth)
+}
+/// Return a fraction or a decimal number of Python as an equal number. `None` means that the value
+/// is another one, or that no float is equal to it.
+fn exact<'py>(value: &Bound<'py, PyAny>) -> Result<Option<Bound<'py, PyAny>>> {
+    let py = value.py();
+    let name = value.get_type().name().map_or_else(|_| String::new(), |name| name.to_string());
+    if name != "Fraction" && name != "Decimal" {
+        return Ok(None);
+    }
+    let call = || py.import("opendp_rs._losses")?.getattr("exact")?.call1((value,));
+    Ok(unless_stopped(py, call())?.filter(|number| !number.is_none()))
 }
 fn array(value: &Bound<'_, PyAny>, depth: usize) -> Result<Json> {
     let items = part(value, value.try_iter())?;
@@ -146,6 +160,13 @@ fn integer(value: &Bound<'_, PyAny>) -> Result<Json> {
 #[cold]
 fn unknown(value: &Bound<'_, PyAny>) -> Error {
     let name = value.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
+    if name == "Fraction" || name == "Decimal" {
+        let reason = format!(
+            "expected a number that is equal to a float, found another value of type {name}; \
+             round a loss down to a float, and round a distance of data up"
+        );
+        return Error::FailedCast(reason);
+    }
     Error::FailedCast(format!(
         "expected a number, a text, a list, a dictionary or an object of this library, found a value \
          of the Python type {name}"

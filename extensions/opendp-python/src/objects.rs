@@ -5,6 +5,7 @@ mod column;
 mod describe;
 mod parts;
 pub(crate) mod run;
+mod types;
 
 use opendp_core::erased::{
     AnyDomain, AnyFunction, AnyMeasure, AnyMeasurement, AnyMetric, AnyOdometer, AnyTransformation,

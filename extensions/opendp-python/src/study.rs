@@ -13,6 +13,7 @@ use pyo3::types::{PyBool, PyString};
 use serde_json::json;
 
 use crate::callbacks::{raised, stopped, unless_stopped};
+use crate::columns::texts;
 use crate::errors::{OrRaise, detached};
 use crate::forked::Opened;
 use crate::json as python_json;
@@ -60,6 +61,16 @@ impl PyStudy {
     /// Return the names of the columns.
     fn columns(&self) -> Vec<&str> {
         self.study.columns().map(|(name, _)| name).collect()
+    }
+    /// Return the names of the columns with the types of their cells.
+    fn types(&self) -> Vec<(&str, &'static str)> {
+        let name = |kind| match kind {
+            CellType::Integer => "i64",
+            CellType::Float => "f64",
+            CellType::Bool => "bool",
+            CellType::Text => "String",
+        };
+        self.study.columns().map(|(column, kind)| (column, name(kind))).collect()
     }
     /// Return the names of the columns of `bool` that do not state `missing`.
     fn bools_without_missing(&self) -> Vec<&str> {
@@ -224,15 +235,19 @@ fn cells(column: &Bound<'_, PyAny>, name: &str, kind: CellType) -> Result<Cells>
         }
         CellType::Bool => read(column, truth)?.map(Cells::Bool),
         CellType::Text => {
-            let texts = read(column, |cell| Ok(String::from_python(cell)?.map(trimmed)))?;
-            let known = |cell: Option<String>| cell.filter(|x| !x.is_empty());
+            let texts = match texts::in_memory(column)? {
+                None => read(column, String::from_python)?,
+                texts => texts,
+            };
+            let known = |cell: Option<String>| cell.map(trimmed).filter(|x| !x.is_empty());
             texts.map(|texts| Cells::Text(texts.into_iter().map(known).collect()))
         }
     };
     found.ok_or_else(|| misfit(name, kind))
 }
 fn trimmed(text: String) -> String {
-    text.trim().to_owned()
+    let trimmed = text.trim();
+    if trimmed.len() == text.len() { text } else { trimmed.to_owned() }
 }
 /// Read the cells of a column. `None` means that a cell has another type or cannot be read.
 fn read<T>(

@@ -44,13 +44,98 @@ def as_arrays(value: Any) -> tuple[bool, Any]:
     return _of_buffer(value)
 
 
+def as_texts(value: Any) -> tuple[bool, Any] | None:
+    """Return the texts of a column, or None for any other value.
+
+    True and a list: an item is a chunk of the column, and consists of three parts, as in Arrow. The
+    first two parts are arrays of numpy: offsets, and the bytes of all texts. The bytes of a text
+    lie between two offsets. The third part is None if no text is null. Otherwise it is an array
+    with a byte for each text, which is 0 for a null.
+
+    False and a list: the cells of an array of objects, which can be other values than texts.
+    """
+    package = type(value).__module__.partition(".")[0]
+    if package not in ("numpy", "pandas", "polars", "pyarrow"):
+        return None
+    try:
+        if package == "numpy":
+            plain = value.dtype.kind in "OUT" and value.ndim == 1 and not hasattr(value, "mask")
+            return (False, value.tolist()) if plain else None
+        if package == "polars":
+            parts = _texts_of_polars(value)
+        else:
+            if package == "pandas":
+                if type(value.dtype).__module__.partition(".")[0] == "numpy":
+                    # Only a column of objects can have nulls.
+                    nulls = value.dtype.kind == "O" and value.hasnans
+                    return None if nulls else as_texts(value.to_numpy())
+                value = _arrow_of_pandas(value)
+            parts = _texts_of_arrow(value)
+        return None if parts is None else (True, parts)
+    except Exception:  # Such as an old version of a library. `as_arrays` reads the column.
+        return None
+
+
+def _arrow_of_pandas(value: Any) -> Any:
+    """Return the array of Arrow of a column of pandas that no array of numpy holds."""
+    array = value.array
+    if hasattr(array, "categories"):
+        pyarrow: Any = __import__("pyarrow")  # The package has no stubs.
+        return pyarrow.array(array)
+    return array.__arrow_array__()
+
+
+def _texts_of_arrow(value: Any) -> list[tuple[Any, Any, Any]] | None:
+    """Return the parts of the chunks of an array of pyarrow, over its memory.
+
+    Texts that are stored in another way, such as categories, are copied.
+    """
+    parts = []
+    for chunk in getattr(value, "chunks", [value]):
+        if hasattr(chunk, "dictionary_decode"):
+            chunk = chunk.dictionary_decode()
+        if str(chunk.type) == "string_view":
+            chunk = chunk.cast("large_string")
+        width = {"string": "i4", "large_string": "i8"}.get(str(chunk.type))
+        if width is None:
+            return None
+        if len(chunk):
+            import numpy
+
+            present = None
+            if chunk.null_count:
+                present = chunk.is_valid().to_numpy(zero_copy_only=False).view("u1")
+            _, offsets, texts = chunk.buffers()
+            ends = numpy.frombuffer(offsets, width, len(chunk) + 1, chunk.offset * int(width[1]))
+            texts = numpy.frombuffer(b"" if texts is None else texts, "u1")
+            parts.append((ends, texts, present))
+    return parts
+
+
+def _texts_of_polars(value: Any) -> list[tuple[Any, Any, Any]] | None:
+    """Return the parts of a copy of a column of Polars."""
+    if str(value.dtype).partition("(")[0] not in ("String", "Categorical", "Enum"):
+        return None
+    if not len(value):
+        return []
+    import numpy
+    import polars
+
+    texts, present = value.cast(polars.String), None
+    if value.null_count():
+        present, texts = value.is_not_null().to_numpy().view("u1"), texts.fill_null("")
+    ends = numpy.zeros(len(texts) + 1, "i8")
+    numpy.cumsum(texts.str.len_bytes().to_numpy(), out=ends[1:])
+    return [(ends, numpy.frombuffer(texts.str.join("").item().encode(), "u1"), present)]
+
+
 def as_columns(value: Any) -> dict[Any, Any]:
-    """Return the columns of a table by their names. Each column is a list of cells.
+    """Return the columns of a table by their names: a list of cells, or :class:`Texts`.
 
     A table is a dictionary of columns, a table of pandas, Polars or pyarrow, or a structured array
     of numpy.
     """
-    return {name: _cells(column) for name, column in _columns_of(value)}
+    return {name: _read(column) for name, column in _columns_of(value)}
 
 
 def is_lazy(value: Any) -> bool:
@@ -91,16 +176,31 @@ def columns_by_name(value: Any, names: list[str]) -> dict[str, Any]:
     return {name: columns[name] for name in names}
 
 
+class Texts:
+    """The texts of a column, as :func:`as_texts` returns them."""
+
+    def __init__(self, parts: list[Any]) -> None:
+        self.parts = parts
+
+
 def cells_or_none(column: Any) -> Any:
-    """Return a list of the cells of a column, or None if a cell cannot be read.
+    """Return a list of the cells of a column, its texts, or None if a cell cannot be read.
 
     Another library can raise an error about a cell, such as a text that is not Unicode. Such an
     error depends on the data, and can contain the cell. So the error is left out.
     """
     try:
-        return _cells(column)
+        return _read(column)
     except Exception:
         return None
+
+
+def _read(column: Any) -> Any:
+    found = as_texts(column)
+    if found is None:
+        return _cells(column)
+    in_memory, cells = found
+    return Texts(cells) if in_memory else cells
 
 
 def _columns_of(value: Any) -> list[tuple[Any, Any]]:
@@ -174,6 +274,34 @@ def _of_arrow(chunk: Any) -> Any:
     if hasattr(chunk, "chunks"):  # A column without chunks is passed here as a whole.
         return chunk.to_numpy()
     return chunk.to_numpy(zero_copy_only=False)
+
+
+def misfit_of(column: Any, kinds: str) -> str | None:
+    """Return the type of a column if its cells are of no kind of ``kinds``. No cell is read.
+
+    ``kinds`` has a letter for each kind: ``i`` for whole numbers, ``f`` for floats, ``b`` for
+    booleans and ``S`` for texts. None means that the cells can be of these kinds, or that the type
+    of the column does not tell the kind of its cells, as in a list or in an array of objects.
+    """
+    is_arrow = type(column).__module__.partition(".")[0] == "pyarrow"
+    dtype = getattr(column, "type" if is_arrow else "dtype", None)
+    if getattr(dtype, "kind", None) in ("U", "T"):
+        cell = "String"
+    else:
+        cell = CELLS.get(str(dtype).lower().partition("[")[0], "")
+    kind = cell[:1].replace("u", "i")
+    return str(dtype) if kind and kind not in kinds else None
+
+
+# The types of cells by the names that numpy, pandas, Polars and pyarrow give them, in lower case.
+CELLS = {
+    **{f"int{bits}": f"i{bits}" for bits in (8, 16, 32, 64)},
+    **{f"uint{bits}": f"u{bits}" for bits in (8, 16, 32, 64)},
+    **dict.fromkeys(("halffloat", "float16", "float", "float32"), "f32"),
+    **dict.fromkeys(("double", "float64"), "f64"),
+    **dict.fromkeys(("bool", "boolean"), "bool"),
+    **dict.fromkeys(("string", "large_string", "string_view", "str", "utf8"), "String"),
+}
 
 
 def _is_plain(nulls: int, dtype: Any) -> bool:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from . import _native
+from . import _html, _native
 from ._cautions import warn
-from ._columns import LAZY, is_lazy
+from ._columns import LAZY, is_lazy, misfit_of
 from ._errors import OpenDPError, of
 from ._ledger import place_of
 from ._losses import check_loss, loss_of
@@ -35,14 +35,23 @@ class Context:
     """
 
     def __init__(
-        self, session: Any, space: Any, d_in: Any, measure: Any, d_mids: Any, start: Any = None
+        self,
+        session: Any,
+        space: Any,
+        d_in: Any,
+        measure: Any,
+        d_mids: Any,
+        start: Any = None,
+        d_out: Any = None,
     ) -> None:
-        self._session, self._space, self._d_in = session, space, d_in
+        self._session, self._space, self._d_in, self._d_out = session, space, d_in, d_out
         # Queries begin with this object: the space, or a cast of its rows to `i64`.
         self._start = space if start is None else start
         self._measure, self._d_mids = measure, d_mids
         if d_mids is None:
             self._session = session.within(space)
+        # The last releases: the name of the query, its answer, its measurement, and its share.
+        self._releases: list[tuple[str, Any, Any, Any]] = []
 
     @staticmethod
     def compositor(
@@ -58,6 +67,7 @@ class Context:
         budget: str | None = None,
         id: str | None = None,
         by: str = "",
+        public_types: bool = False,
         margins: None = None,
     ) -> Context:
         """Open a context on a data set, with a unit of privacy and a budget.
@@ -81,6 +91,11 @@ class Context:
         the type of the data could reveal a fact about the data before the charge. ``by`` is the
         name of the person who asks.
 
+        With ``public_types=True``, a column whose type fits no row of ``domain``, such as a column
+        of texts for ``float``, is an error before the charge. This error discloses the type of the
+        column, so state it only if the program fixes this type. A type that a library inferred
+        depends on the cells.
+
         ``margins`` of OpenDP 0.16 are not supported: ``dp.Study`` answers questions about tables.
         """
         if margins is not None:
@@ -102,10 +117,12 @@ class Context:
         warn(measure, loss, space.domain.size)
         splits = (split_evenly_over, split_by_weights, d_mids)
         made, d_mids = account(space, measure, d_in, loss, splits)
+        if public_types:
+            _check_type(data, space.domain)
         if place is not None:
             place[0].charge(place[1], made, d_in)
         session = _opened(made, data, None if domain is not None else space.domain)
-        return Context(session, space, d_in, measure, d_mids, start)
+        return Context(session, space, d_in, measure, d_mids, start, loss)
 
     def query(
         self,
@@ -125,11 +142,10 @@ class Context:
             if loss:
                 measure, d_mid = loss_of(**loss)
                 if measure != self._measure:
-                    unit = "rho" if "concentrated" in repr(self._measure) else "epsilon"
-                    unit += " and delta" if "approximate" in repr(self._measure) else ""
                     raise of(
                         "MeasureMismatch",
-                        f"argument `query`: expected a share in the unit of the budget, {unit}; "
+                        "argument `query`: expected a share in the unit of the budget, "
+                        f"{_unit(self._measure)}; "
                         f"the budget is in {self._measure}, and the share in {measure}",
                     )
             return Query(self, self._start, None, d_mid)
@@ -144,8 +160,14 @@ class Context:
         if isinstance(query, Query):
             reason = "expected a measurement, found a query; write `query.release()`"
             raise of("Argument", f"argument `query`: {reason}")
+        return self._ask(query, "measurement")
+
+    def _ask(self, query: Any, name: str) -> Any:
+        """Charge the loss of a measurement with a name to the budget, and return its release."""
         try:
-            return self._session(query)
+            answer = self._session(query)
+            self._keep(name, answer, query)
+            return answer
         except OpenDPError as error:
             other = getattr(query, "input_space", self._space)
             if error.kind not in ("DomainMismatch", "MetricMismatch") or other == self._space:
@@ -154,6 +176,27 @@ class Context:
         reason = f"expected a query about the data of the context, {self._space}, found {other}"
         advice = "begin it with `query()`, or state `domain` when you open the context"
         raise of(kind, f"argument `query`: {reason}; {advice}")
+
+    def _keep(self, name: str, answer: Any, query: Any) -> None:
+        """Keep a release, so that a notebook can show it."""
+        # If another thread asks at the same time, this can be the share of the other query.
+        share = None if self._d_mids is None else self._d_mids[max(self._asked, 1) - 1]
+        self._releases.append((name, _html.shown(answer), query, share))
+        del self._releases[: -_html.MOST_ROWS]
+
+    def _repr_html_(self) -> str:
+        """Return a table of the releases, for notebooks. It discloses only what is released."""
+        rows = []
+        for name, answer, query, share in self._releases:
+            charge = _charge_of(query, self._d_in) if share is None else share
+            rows.append([name, answer, _error_of(query), charge])
+        unit = _unit(self._measure)
+        caption = f"{self._asked} queries asked; spent {_html.shown(self.current_privacy_loss())}"
+        caption += f"; left {_html.shown(self.remaining_privacy_loss())} ({unit})"
+        head = ["query", "answer", "error, exceeded in at most 5 %", f"charge ({unit})"]
+        more = self._asked - len(rows)
+        notes = [f"{more} queries failed, or are too long ago to be shown"] if more > 0 else []
+        return _html.table(caption, head, rows, notes)
 
     @property
     def _asked(self) -> int:
@@ -164,6 +207,36 @@ class Context:
         occurred.
         """
         return int(self._session.charged)
+
+    @property
+    def d_in(self) -> Any:
+        """The largest distance between data sets that one person can cause."""
+        return self._d_in
+
+    @property
+    def d_out(self) -> Any:
+        """The whole budget, or None if the shares are fixed."""
+        return self._d_out if self._d_mids is None else None
+
+    @property
+    def d_mids(self) -> list[Any] | None:
+        """The shares that are left, or None if the shares are not fixed."""
+        return None if self._d_mids is None else self._d_mids[self._asked :]
+
+    @property
+    def d_mids_consumed(self) -> list[Any] | None:
+        """The shares of the past queries, or None if the shares are not fixed."""
+        return None if self._d_mids is None else self._d_mids[: self._asked]
+
+    @property
+    def output_measure(self) -> Any:
+        """The measure of the budget."""
+        return self._measure
+
+    @property
+    def input_space(self) -> Any:
+        """The space of the data: a domain and a metric."""
+        return self._space
 
     def current_privacy_loss(self) -> Any:
         """Return the shares of the past queries. If shares are not fixed, return the total loss."""
@@ -189,6 +262,39 @@ class Context:
         if self._asked == len(self._d_mids):
             raise of("BudgetExceeded", f"no query is left: the number of queries was fixed as {self._asked}")
         return self._d_mids[self._asked]
+
+
+def _error_of(query: Any) -> Any:
+    """Return the bounds on the errors of a release, or None if they are not known."""
+    try:
+        bounds = query.accuracy(0.05)
+    except (AttributeError, OpenDPError):
+        return None
+    return bounds[0] if len(bounds) == 1 else bounds
+
+
+def _charge_of(query: Any, d_in: Any) -> Any:
+    """Return the loss of a measurement, or None if a map in Python fails."""
+    try:
+        return query.map(d_in)
+    except OpenDPError:
+        return None
+
+
+def _unit(measure: Any) -> str:
+    """Return the names of the parts of a loss in a measure."""
+    unit = "rho" if "concentrated" in repr(measure) else "epsilon"
+    return f"{unit} and delta" if "approximate" in repr(measure) else unit
+
+
+def _check_type(data: Any, domain: Any) -> None:
+    """Refuse a column whose type fits no row of a domain. No row is read."""
+    T = domain.carrier_type.removeprefix("Vec<").removeprefix("Option<").rstrip(">")
+    kinds = {"S": "S", "b": "b", "f": "if", "i": "i", "u": "i"}.get(T[:1])
+    found = None if kinds is None or "<" in T else misfit_of(data, kinds)
+    if found is not None:
+        reason = f"the rows are {T}, and the type of the column is {found}"
+        raise of("Argument", f"argument `data`: {reason}; convert the column; nothing is charged")
 
 
 def _opened(made: Any, data: Any, inferred: Any) -> Any:

@@ -47,13 +47,16 @@ def plain_loss(name: str, loss: Any, depth: int = 0) -> Any:
     """Return a loss whose parts can be read several times.
 
     Lists, arrays, iterators and other iterables become tuples, and so do the iterables in them.
-    Numbers, texts, bytes and most dictionaries with text keys stay as they are. The library reads
+    Numbers, texts, bytes and most dictionaries with text keys stay as they are. A fraction or a
+    decimal number is rounded down to a float, so the loss never exceeds the stated number. The library reads
     iterables as tuples, too. So a check of the returned loss finds each number that the library
     reads, even a number in an array, a deque or an iterator. ``depth`` is the number of iterables
     around this part.
     """
     if isinstance(loss, (int, float, str, bytes)) or loss is None or depth > 64:
         return loss
+    if is_exact(loss):
+        return _amount(name, loss)
     if isinstance(loss, (set, frozenset)):
         found = f"expected a number, a list or a tuple, found a value of type {type(loss).__name__}"
         raise of("Argument", f"argument `{name}`: {found}; a set has no order")
@@ -106,19 +109,41 @@ def _check_delta(name: str, delta: float) -> None:
         raise of("Argument", f"argument `{name}`: {reason}")
 
 
+def is_exact(value: Any) -> bool:
+    """Return whether a value is a fraction or a decimal number."""
+    return type(value).__module__ in ("fractions", "decimal", "_decimal", "_pydecimal") and hasattr(
+        value, "as_integer_ratio"
+    )
+
+
+def exact(value: Any) -> Any:
+    """Return a fraction or a decimal number as an equal number of Python, or None.
+
+    A distance must not be rounded, because its smaller or its larger neighbour is another
+    statement. So None means that the value is another one, or that no float is equal to it.
+    """
+    if not is_exact(value):
+        return None
+    try:
+        above, below = value.as_integer_ratio()
+        if below == 1:
+            return above
+        near = above / below
+        return near if near.as_integer_ratio() == (above, below) else None
+    except (ValueError, OverflowError):  # A decimal number can be NaN or infinite.
+        return None
+
+
 def _amount(name: str, value: Any) -> Any:
     """Return a part of a budget. A fraction or a decimal number is rounded down to a float.
 
     A filter reads a float as the larger of two numbers: the float, and the shortest decimal number
     that stands for it. So neither of them may exceed the stated number.
     """
-    if isinstance(value, (int, float, str)):
+    if not is_exact(value):
         return number(name, value)
-    from decimal import Decimal
     from fractions import Fraction
 
-    if not isinstance(value, (Fraction, Decimal)):
-        return number(name, value)
     try:
         stated, near = Fraction(value), float(value)
     except (ValueError, OverflowError):  # A decimal number can be NaN or infinite.

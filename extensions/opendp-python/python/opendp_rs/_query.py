@@ -73,8 +73,11 @@ class Query:
         wrap: Callable[[Any], Any] | None = None,
         shown: str = "",
         largest: Any = None,
+        steps: tuple[str, ...] = (),
     ) -> None:
         self._context, self._made, self._make, self._d_mid = context, made, make, d_mid
+        # The names of the steps, by which a notebook shows the query.
+        self._steps = steps
         self._wrap = wrap
         # If a scale and a threshold are open, the largest threshold. Otherwise None.
         self._largest = largest
@@ -109,7 +112,7 @@ class Query:
             kwargs = self._with_measure(known, args, kwargs)
             opened = self._open(known, args, kwargs) if self._make is None else []
             if not opened:
-                return self.__rshift__(then(*args, **kwargs))
+                return self._then(then(*args, **kwargs), name)
             left = self._made
 
             def make(value: Any) -> Any:
@@ -118,18 +121,23 @@ class Query:
 
             shown = f"{left} >> then_{name}({', '.join(f'{at}=?' for at in opened)})"
             largest = _largest_threshold(left) if len(opened) == 2 else None
-            return self._with(make, shown, largest)
+            return self._with(make, shown, largest, name)
 
         return append
 
-    def _with(self, make: Callable[[Any], Any], shown: str, largest: Any) -> Query:
-        return Query(self._context, None, make, self._d_mid, shown=shown, largest=largest)
+    def _with(self, make: Callable[[Any], Any], shown: str, largest: Any, step: str) -> Query:
+        context, d_mid, steps = self._context, self._d_mid, (*self._steps, step)
+        return Query(context, None, make, d_mid, shown=shown, largest=largest, steps=steps)
 
     def __rshift__(self, other: Any) -> Query:
+        return self._then(other, getattr(other, "_name", type(other).__name__))
+
+    def _then(self, other: Any, step: str) -> Query:
+        """Append an object, a constructor without an input space, or a Python function."""
         if self._make is not None:
             inner = self._make
             make = lambda value: chain(inner(value), other)  # noqa: E731
-            return self._with(make, f"{self._shown} >> ...", self._largest)
+            return self._with(make, f"{self._shown} >> ...", self._largest, step)
         left = self._left(other)
         try:
             made = chain(left, other)
@@ -138,7 +146,7 @@ class Query:
                 in_python(error).message += _of_wide_rows(left, other)
                 error.args = (error.message,)
             raise
-        return Query(self._context, made, None, self._d_mid)
+        return Query(self._context, made, None, self._d_mid, steps=(*self._steps, step))
 
     def _left(self, other: Any) -> Any:
         """Return the object that `other` follows.
@@ -255,9 +263,9 @@ class Query:
             whole = cast(chain(made, opens), outer._measure, loss)
 
         def wrap(session: Any) -> Context:
-            return type(outer)(session, space, d_in, measure, d_mids, start)
+            return type(outer)(session, space, d_in, measure, d_mids, start, budget)
 
-        return Query(outer, whole, None, self._d_mid, wrap)
+        return Query(outer, whole, None, self._d_mid, wrap, steps=(*self._steps, "compositor"))
 
     def resolve(self, bounds: tuple[Any, Any] | None = None, T: Any = None) -> Any:
         """Make the measurement, without a release.
@@ -302,5 +310,5 @@ class Query:
 
     def release(self, bounds: tuple[Any, Any] | None = None, T: Any = None) -> Any:
         """Spend the query's share of the budget, and return the release."""
-        answer = self._context(self.resolve(bounds, T))
+        answer = self._context._ask(self.resolve(bounds, T), ".".join(self._steps))
         return answer if self._wrap is None else self._wrap(answer)

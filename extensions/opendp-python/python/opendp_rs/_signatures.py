@@ -59,6 +59,8 @@ def _signature(family: dict[str, Any], partial: bool) -> inspect.Signature:
         erased = all(name.startswith("Any") for name in generic["types"])
         if not erased and generic["name"] not in found:
             found[generic["name"]] = None
+    if family["name"] in _WITH_OUTPUT:
+        found.setdefault("TO", None)
     first = _FIRST.get(family["name"], [])
     found = {name: found[name] for name in [*first, *(name for name in found if name not in first)]}
     return inspect.Signature(
@@ -80,6 +82,9 @@ _DETERMINED = set("T TIA D DI M MI K V Q".split())
 _ORDER = {"make_df_cast_default": ["TIA", "TOA"], "make_df_is_equal": ["TIA"]}
 # The arguments that come first in these constructors.
 _FIRST = {"linf_distance": ["T", "monotonic"]}
+
+# The constructors whose last argument is the type that their Python function returns.
+_WITH_OUTPUT = ("make_user_measurement", "new_function")
 
 
 def _place(family: dict[str, Any], generic: str) -> int:

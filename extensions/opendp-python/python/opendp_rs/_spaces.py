@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import _native
+from ._columns import CELLS
 from ._errors import OpenDPError, of
 from ._losses import number
 from ._types import is_changed, type_name
@@ -98,18 +99,9 @@ def _cell_of(value: Any) -> str | None:
     dtype = getattr(value, "type" if package == "pyarrow" else "dtype", None)
     if package == "pandas":
         dtype = getattr(dtype, "pyarrow_dtype", None)
-    return _CELLS.get(str(dtype).lower())
+    return CELLS.get(str(dtype).lower())
 
 
-# The types of cells by the names that Polars and pyarrow give them, in lower case.
-_CELLS = {
-    **{f"int{bits}": f"i{bits}" for bits in (8, 16, 32, 64)},
-    **{f"uint{bits}": f"u{bits}" for bits in (8, 16, 32, 64)},
-    **dict.fromkeys(("halffloat", "float16", "float", "float32"), "f32"),
-    **dict.fromkeys(("double", "float64"), "f64"),
-    **dict.fromkeys(("bool", "boolean"), "bool"),
-    **dict.fromkeys(("string", "large_string", "string_view", "utf8"), "String"),
-}
 _LIBRARIES = ("pandas", "polars", "pyarrow")
 _NARROW = dict.fromkeys("i8 i16 i32 u8 u16 u32".split(), "i64")
 

@@ -6,9 +6,9 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from . import _native
+from . import _html, _native
 from ._cautions import cautions
-from ._columns import cells_or_none, columns_by_name
+from ._columns import cells_or_none, columns_by_name, misfit_of
 from ._errors import of
 from ._ledger import Ledger, place_of
 
@@ -86,6 +86,7 @@ class Study:
         budget: str | None = None,
         id: str | None = None,
         by: str = "",
+        public_types: bool = False,
     ) -> Outcome:
         """Answer all questions, and spend the budget.
 
@@ -104,17 +105,36 @@ class Study:
         ``alpha``, and not to the table, because a table in memory has no name. An error that may
         depend on the data is charged, and kept under the id. ``by`` is the name of the person who
         asks. With a ledger, a study can answer several times, with several ids.
+
+        With ``public_types=True``, a column whose type fits no cell of the document, such as a
+        column of texts for ``f64``, is an error that spends nothing. This error discloses the type
+        of the column. So state it only if the program fixes the types, as the schema of a Parquet
+        file or ``pandas.read_csv(path, dtype=...)`` does. A type that a library inferred depends on
+        the cells: one cell can turn a column of numbers into a column of texts.
         """
         place = place_of(ledger, budget, id, by)
         try:
             columns = columns_by_name(data, self._study.columns())
         except (KeyError, TypeError) as error:
             raise of("Argument", f"data: {error.args[0]}") from None
+        if public_types:
+            self._check_types(columns)
         if place is not None:
             return self._charged(columns, alpha, *place)
         found = {name: cells_or_none(column) for name, column in columns.items()}
         document, text, notes = self._study.ask(found, alpha)
         return Outcome(document, f"{text}\nnote: {_UNRECORDED}", [*notes, _UNRECORDED])
+
+    def _check_types(self, columns: dict[str, Any]) -> None:
+        """Refuse a column whose type fits no cell of the document. No cell is read."""
+        # pandas stores whole numbers with missing cells as floats, and 0 and 1 are booleans.
+        kinds = {"i64": "if", "f64": "if", "bool": "ifb", "String": "S"}
+        for name, T in self._study.types():
+            found = misfit_of(columns[name], kinds[T])
+            if found is not None:
+                reason = f"the document states {T}, and the type of the column is {found}"
+                advice = "convert the column; nothing is spent"
+                raise of("Argument", f"data: column {name!r}: {reason}; {advice}")
 
     def _charged(
         self,
@@ -206,6 +226,26 @@ class Outcome:
 
     def __repr__(self) -> str:
         return self._text
+
+    def _repr_html_(self) -> str:
+        """Return a table of the answers, for notebooks."""
+        rows = []
+        for answer in self._document["answers"]:
+            noise = f"{answer['mechanism']}, scale {_html.shown(answer['scale'])}"
+            for cell in answer["values"] or [{"label": None, "value": None, "interval": None}]:
+                ends = [_number(end) for end in cell["interval"] or []]
+                known = [cell["label"], cell["value"], ends or None]
+                rows.append([answer["question"], *known, answer["accuracy"], noise])
+        level = f"{100 - 100 * self._document['alpha']:g} %"
+        head = ["question", "label", "answer", f"interval ({level})", f"error ({level})", "noise"]
+        spent, whole = _parts(self._document["spent"]), _parts(self._document["budget"])
+        caption = f"spent: {spent} of {whole}; protected: {self._document['unit']}"
+        return _html.table(caption, head, rows, self.notes)
+
+
+def _parts(loss: dict[str, Any]) -> str:
+    """Return the text of a loss, such as ``epsilon 1, delta 1e-06``."""
+    return ", ".join(f"{name} {_html.shown(amount)}" for name, amount in loss.items())
 
 
 def _number(value: Any) -> Any:

@@ -95,7 +95,7 @@ def make_sparse_vector(input_domain: Domain, input_metric: Metric, d_in: Any, se
 def make_truncated_laplace_threshold(input_domain: Domain, input_metric: Metric, scale: float, threshold: float, K: Any = ..., V: Any = ...) -> Measurement:
     """Make a measurement that adds truncated Laplace noise to counts and hides rare keys."""
 
-def make_user_measurement(input_domain: Domain, input_metric: Metric, output_measure: Measure, function: Callable[..., Any], privacy_map: Callable[..., Any]) -> Measurement:
+def make_user_measurement(input_domain: Domain, input_metric: Metric, output_measure: Measure, function: Callable[..., Any], privacy_map: Callable[..., Any], TO: Any = ...) -> Measurement:
     """Make a measurement from a function and a privacy map. The caller is responsible for the function
     and for the map."""
 
@@ -190,7 +190,7 @@ def then_sparse_vector(d_in: Any, sensitivity: float, threshold: float, limit: i
 def then_truncated_laplace_threshold(scale: float, threshold: float, K: Any = ..., V: Any = ...) -> Partial:
     """Make a measurement that adds truncated Laplace noise to counts and hides rare keys."""
 
-def then_user_measurement(output_measure: Measure, function: Callable[..., Any], privacy_map: Callable[..., Any]) -> Partial:
+def then_user_measurement(output_measure: Measure, function: Callable[..., Any], privacy_map: Callable[..., Any], TO: Any = ...) -> Partial:
     """Make a measurement from a function and a privacy map. The caller is responsible for the function
     and for the map."""
 

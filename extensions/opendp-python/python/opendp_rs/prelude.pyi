@@ -58,7 +58,7 @@ def map_domain(key_domain: Domain, value_domain: Domain, K: Any = ..., V: Any = 
 def max_divergence() -> Measure:
     """Measure loss by the epsilon of pure differential privacy."""
 
-def new_function(function: Callable[..., Any]) -> Function:
+def new_function(function: Callable[..., Any], TO: Any = ...) -> Function:
     """Make a post-processing step from a function of a release."""
 
 def new_queryable(transition: Callable[..., Any]) -> Function:

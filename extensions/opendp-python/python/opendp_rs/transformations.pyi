@@ -190,7 +190,7 @@ def make_sum_of_squared_deviations(input_domain: Domain, input_metric: Metric, S
 def make_unordered(input_domain: Domain, input_metric: Metric, D: Any = ..., M: Any = ...) -> Transformation:
     """Change the metric of the data to a metric that ignores the order of the records."""
 
-def make_user_postprocessor(function: Callable[..., Any]) -> Function:
+def make_user_postprocessor(function: Callable[..., Any], TO: Any = ...) -> Function:
     """Make a post-processing step from a function of a release."""
 
 def make_user_transformation(input_domain: Domain, input_metric: Metric, output_domain: Domain, output_metric: Metric, function: Callable[..., Any], stability_map: Callable[..., Any]) -> Transformation:
@@ -385,7 +385,7 @@ def then_sum_of_squared_deviations(S: Any = ..., T: Any = ..., M: Any = ...) -> 
 def then_unordered(D: Any = ..., M: Any = ...) -> Partial:
     """Change the metric of the data to a metric that ignores the order of the records."""
 
-def then_user_postprocessor(function: Callable[..., Any]) -> Function:
+def then_user_postprocessor(function: Callable[..., Any], TO: Any = ...) -> Function:
     """Make a post-processing step from a function of a release."""
 
 def then_user_transformation(output_domain: Domain, output_metric: Metric, function: Callable[..., Any], stability_map: Callable[..., Any]) -> Partial:

@@ -14,16 +14,16 @@ use super::{
 use crate::errors::{OrRaise, detached};
 use crate::interactive::{AnySession, OdometerQueryable};
 use crate::profile::Profile;
-use crate::{columns, json, values};
+use crate::{json, values};
 
 /// Check that a value from Python is a member of a domain, and run a function on it.
 fn run(arg: &Bound<'_, PyAny>, domain: &AnyDomain, function: &AnyFunction) -> PyResult<AnyValue> {
     let py = arg.py();
     let column = Column::of(arg, domain)?;
-    if let Some(result) = columns::run(column.pieces(), function, domain) {
+    if let Some(result) = column.run(function, domain, py) {
         return result;
     }
-    let value = values::of_domain(&column.whole(py, domain)?, domain).or_raise(py)?;
+    let value = column.value(py, domain)?;
     detached(py, || {
         if !domain.member(&value) {
             return Err(values::outside(domain));
@@ -176,8 +176,7 @@ impl Odometer {
     fn __call__(&self, arg: &Bound<'_, PyAny>) -> PyResult<OdometerQueryable> {
         let py = arg.py();
         let domain = self.made.input().domain();
-        let whole = Column::of(arg, domain)?.whole(py, domain)?;
-        let value = values::of_domain(&whole, domain).or_raise(py)?;
+        let value = Column::of(arg, domain)?.value(py, domain)?;
         let session = detached(py, || {
             if domain.member(&value) {
                 self.made.invoke(&value)
