@@ -117,17 +117,20 @@ fn array(value: &Bound<'_, PyAny>, depth: usize) -> Result<Json> {
 fn part<T>(value: &Bound<'_, PyAny>, answer: PyResult<T>) -> Result<T> {
     unless_stopped(value.py(), answer)?.ok_or_else(|| unknown(value))
 }
-/// Convert a dictionary to an object if all keys are strings, and otherwise to an array of pairs.
+/// Convert a dictionary to an object if all keys become texts and none of them is a float. Otherwise,
+/// convert it to an array of pairs.
 fn object(dict: &Bound<'_, PyDict>, depth: usize) -> Result<Json> {
-    let mut pairs = Vec::with_capacity(dict.len());
+    let (mut pairs, mut texts) = (Vec::with_capacity(dict.len()), true);
     // The conversion of an item can run Python code that changes the dictionary, and its iterator
     // would then panic. So iterate over a list of the items.
     for item in dict.items() {
         let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) =
             item.extract().map_err(|_| unknown(dict))?;
+        // Infinity and NaN also become texts.
+        texts &= !key.is_instance_of::<PyFloat>();
         pairs.push((convert(&key, depth + 1)?, convert(&value, depth + 1)?));
     }
-    if pairs.iter().all(|(key, _)| key.is_string()) {
+    if texts && pairs.iter().all(|(key, _)| key.is_string()) {
         let pairs = pairs.into_iter().filter_map(|(key, value)| match key {
             Json::String(key) => Some((key, value)),
             _ => None,

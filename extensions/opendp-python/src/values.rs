@@ -337,7 +337,7 @@ pub(crate) fn outside(domain: &AnyDomain) -> Error {
             "`dp.option_domain`"
         ),
         "Vec" if carrier.to_string().contains("Option") => {
-            "; pandas stores missing numbers as NaN, so use `convert_dtypes()`"
+            "; in a column of pandas, missing numbers are NaN, so use `convert_dtypes()`"
         }
         "BitVector" => bits::advice(domain),
         "Vec" => "; nulls need `dp.option_domain`; convert dates and categories to numbers or text",

@@ -52,8 +52,9 @@ PYTHON = {
         "max_divergence is one number, without a delta"
     ),
     "TOTAL >> dp.m.then_laplace(1.0) >> dp.t.then_sum()": (
-        "argument `>>`: `then_sum` cannot follow a value of type Measurement; put it before the noise; "
-        "to post-process the release, append a transformation of `dp.t.make_...(...)`"
+        "argument `>>`: `then_sum` cannot follow a value of type Measurement; put steps on "
+        "the data before the noise, and use only one noise; to change the release, append a finished "
+        "transformation, such as `dp.t.make_clamp`"
     ),
     "FLOATS[0] >> dp.t.then_sum()": (
         "argument `>>`: `then_sum` cannot follow a value of type Domain; begin a chain with a pair, "

@@ -341,7 +341,7 @@ def error(append, loss=None):
 def test_a_search_reports_its_first_error():
     """A search ends at the least float. An error about this float would not help the user."""
     chained = error(lambda query: query.count().laplace().laplace())
-    assert "cannot follow a value of type Measurement" in chained
+    assert "`laplace` cannot follow the noise of this query" in chained
     assert "cannot follow" in error(lambda query: query.count().laplace().clamp((0, 1)))
     assert error(lambda query: query.count().laplace(k=3)).startswith("k: expected null or 0")
     threshold = error(lambda query: query.count_by().laplace_threshold(threshold=5))

@@ -2,6 +2,7 @@
 
 import asyncio
 import copy
+import math
 import pickle
 import re
 import subprocess
@@ -376,11 +377,23 @@ def test_an_interrupt_in_a_membership_function_stops_the_program():
     assert COUNT([1]) == 1
 
 
+def test_a_float_is_not_a_text_as_a_key():
+    """An infinite key was the text "Infinity", so one of two entries could be lost."""
+    texts = dp.map_domain(dp.atom_domain(T=str), dp.atom_domain(T="u32"))
+    assert texts.member({"Infinity": 1})
+    for key in (math.inf, -math.inf, math.nan):
+        with pytest.raises(dp.OpenDPError):
+            texts.member({key: 1, "Infinity": 2})
+
+
 def test_a_study_is_shown_and_not_copied():
     context = {"unit": {"person": 1}, "budget": {"epsilon": 1}, "columns": {"x": {"T": "bool"}}}
     context["columns"]["x"]["missing"] = False
     study = dp.Study({"context": context, "questions": [{"count": {}}]})
-    assert repr(study) == "Study(columns 'x'; budget 1.0 in max_divergence())"
+    assert repr(study) == "Study(columns 'x'; budget 1 in max_divergence())"
+    tight = {**context, "budget": {"epsilon": 1, "delta": 1e-6}}
+    shown = repr(dp.Study({"context": tight, "questions": [{"count": {}}]}))
+    assert "budget (1, 1e-06) in" in shown
     assert copy.copy(study) is study
     for copied in (copy.deepcopy, pickle.dumps):
         with pytest.raises(TypeError, match="a copy could spend the same budget again"):

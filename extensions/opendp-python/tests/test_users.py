@@ -252,7 +252,7 @@ def test_a_finished_transformation_after_the_noise_post_processes_the_release():
     with pytest.raises(dp.ArgumentError, match="the function takes Vec<String>"):
         counts >> dp.t.make_count_by(*TEXTS)
     for wrong in (counts, dp.m.then_laplace(1.0)):
-        with pytest.raises(dp.ArgumentError, match="put it before the noise"):
+        with pytest.raises(dp.ArgumentError, match="only one noise"):
             counts >> wrong
 
 

@@ -228,7 +228,7 @@ def _list_of_objects(name: str, value: Any) -> Any:
     try:
         return list(value)
     except Exception:
-        raise of("Argument", f"argument `{name}`: its items cannot be read") from None
+        raise of("Argument", f"argument `{name}`: its items cannot be read; pass a list") from None
 
 
 def _check_measure(name: str, known: list[str], value: Any) -> None:

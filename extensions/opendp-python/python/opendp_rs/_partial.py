@@ -100,9 +100,10 @@ def _advice(left: Any, right: Any) -> str:
         return "; begin a chain with a pair, first the domain and then the metric"
     if isinstance(left, _native.Measurement):
         if isinstance(right, _native.Measurement):
-            return "; put it before the noise"
-        post = "to post-process the release, append a transformation of `dp.t.make_...(...)`"
-        return f"; put it before the noise; {post}" if isinstance(right, Partial) else ""
+            return "; a chain has only one noise: leave one out"
+        post = "to change the release, append a finished transformation, such as `dp.t.make_clamp`"
+        only = "; put steps on the data before the noise, and use only one noise"
+        return f"{only}; {post}" if isinstance(right, Partial) else ""
     return "; append a step, such as `dp.t.then_count()`"
 
 

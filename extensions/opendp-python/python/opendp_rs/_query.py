@@ -107,8 +107,8 @@ class Query:
             known = find(f"then_{name}") or ""
             args, kwargs = _registry.kept(args, kwargs)
             if self._make is not None and takes_space(known):
-                reason = f"`then_{name}` cannot follow a value of type Measurement"
-                raise of("Argument", f"argument `>>`: {reason}; put it before the noise")
+                advice = "put steps on the data before the noise, and use only one noise"
+                raise of("Argument", f"`{name}` cannot follow the noise of this query; {advice}")
             kwargs = self._with_measure(known, args, kwargs)
             opened = self._open(known, args, kwargs) if self._make is None else []
             if not opened:

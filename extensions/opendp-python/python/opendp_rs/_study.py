@@ -58,7 +58,10 @@ class Study:
     def __repr__(self) -> str:
         measure, loss, _ = self._study.budget()
         names = ", ".join(map(repr, self._study.columns()))
-        return f"Study(columns {names}; budget {loss} in {measure})"
+        # A loss is rounded up, so its last digits can differ from the document.
+        parts = [f"{part:.6g}" for part in (loss if isinstance(loss, (tuple, list)) else (loss,))]
+        amount = parts[0] if len(parts) == 1 else f"({', '.join(parts)})"
+        return f"Study(columns {names}; budget {amount} in {measure})"
 
     def __copy__(self) -> Study:
         # The budget of a study can be spent once, also through its copy.

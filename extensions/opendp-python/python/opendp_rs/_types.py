@@ -224,7 +224,7 @@ def _listed(name: str, value: Any) -> Any:
     except Exception:
         from ._errors import of
 
-        raise of("Argument", f"argument `{name}`: its items cannot be read") from None
+        raise of("Argument", f"argument `{name}`: its items cannot be read; pass a list") from None
 
 
 def _float_of(value: Any) -> str | None:

@@ -1,6 +1,7 @@
 """Transformations: the functions ``make_*`` and ``then_*`` of each registered transformation.
 
-The module also contains functions of the outputs of transformations.
+The module also contains functions of released numbers, such as ``make_consistent_b_ary_tree``, and
+``choose_branching_factor``.
 
 The first arguments of ``make_*`` are the domain and the metric of the input. ``then_*`` takes the
 domain and the metric from its left operand: ``space >> then_*()``.
