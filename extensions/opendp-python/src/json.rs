@@ -117,7 +117,7 @@ fn array(value: &Bound<'_, PyAny>, depth: usize) -> Result<Json> {
 fn part<T>(value: &Bound<'_, PyAny>, answer: PyResult<T>) -> Result<T> {
     unless_stopped(value.py(), answer)?.ok_or_else(|| unknown(value))
 }
-/// Convert a dictionary to an object if all keys become texts and none of them is a float. Otherwise,
+/// Convert a dictionary to an object if all keys become texts, and no key is a float. Otherwise,
 /// convert it to an array of pairs.
 fn object(dict: &Bound<'_, PyDict>, depth: usize) -> Result<Json> {
     let (mut pairs, mut texts) = (Vec::with_capacity(dict.len()), true);
