@@ -11,7 +11,7 @@ use clap::error::ErrorKind;
 use opendp_analysis::context::{ErrorIn, visible};
 use opendp_core::erased::{AnyDistance, AnyMeasurement};
 use opendp_core::{Codec, Error, Result};
-use opendp_ledger::{Failure, Ledger, say_float};
+use opendp_ledger::{Failure, Ledger, Terms, say_float};
 use opendp_registry::Document;
 use opendp_study::{CellType, Cells, Charge, ChargeCheck, Outcome, Study};
 use serde_json::{Value as Json, json};
@@ -187,21 +187,26 @@ struct Asking<'a> {
     as_json: bool,
 }
 impl Asking<'_> {
-    fn source(&self) -> Source<'_> {
-        Source { path: &self.file, column: None, separator: self.arguments.separator }
+    fn source<'s>(&'s self, terms: Option<&'s Terms>) -> Source<'s> {
+        Source { path: &self.file, column: None, separator: self.arguments.separator, terms }
     }
     /// Answer the study, without a charge.
     fn ask(&self) -> Result<Outcome> {
         self.study.check_spaces()?;
-        self.study.try_ask(self.reader(), self.arguments.alpha).map_err(Failure::told)
+        self.study.try_ask(self.reader(None), self.arguments.alpha).map_err(Failure::told)
     }
-    /// Return a function that reads the columns. The first call reads the file.
-    fn reader(&self) -> impl FnMut(&str, CellType) -> Result<Cells, Failure> {
+    /// Return a function that reads the columns. The first call reads the file. `terms` are the
+    /// terms of the budget, if the answers are charged.
+    fn reader(&self, terms: Option<Terms>) -> impl FnMut(&str, CellType) -> Result<Cells, Failure> {
         let mut read = None;
         move |name, _| {
             if read.is_none() {
                 self.study.check_spaces().map_err(Failure::OfFile)?;
-                read = Some(columns::of_file(&self.source(), self.study, !self.as_json)?);
+                // A progress bar shows the number of rows or bytes, which is private. With a
+                // budget, the person who asks may not see the data.
+                let progress = !self.as_json && self.arguments.budget.is_none();
+                let source = self.source(terms.as_ref());
+                read = Some(columns::of_file(&source, self.study, progress)?);
             }
             Ok(take(read.get_or_insert_default(), name)?)
         }
@@ -220,7 +225,8 @@ impl Asking<'_> {
     fn charged(&self, place: &budget::Place) -> Result<(Outcome, Json)> {
         let ledger = Ledger::open_existing(&place.file)?;
         let charge = self.charge(&ledger, place)?;
-        let charged = self.study.ask_charged(&charge, self.reader(), self.arguments.alpha)?;
+        let reader = self.reader(Some(ledger.account(&place.name)?.terms));
+        let charged = self.study.ask_charged(&charge, reader, self.arguments.alpha)?;
         caution::of_changed_file(&self.file, &charged.release, self.as_json);
         let json = charged.charge_to_json();
         Ok((charged.outcome, json))

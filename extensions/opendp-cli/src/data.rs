@@ -11,6 +11,7 @@ use opendp_core::codec::items;
 use opendp_core::erased::{AnyDomain, AnyValue};
 use opendp_core::{DataFrame, DataFrameDomain, Domain, Error, Result};
 use opendp_data::{Compression, CsvTable, outside};
+use opendp_ledger::Terms;
 use serde_json::Value as Json;
 
 /// Read a text file, or standard input for `-`.
@@ -38,6 +39,9 @@ pub(crate) struct Source<'a> {
     pub(crate) column: Option<&'a str>,
     /// The separator of cells in a CSV table, if stated.
     pub(crate) separator: Option<u8>,
+    /// The terms of the budget, if the answers are charged. The terms can state the SHA-256 of the
+    /// file.
+    pub(crate) terms: Option<&'a Terms>,
 }
 /// The kind of a file, by the extension of its name.
 #[derive(Clone, Copy, PartialEq)]
@@ -83,6 +87,7 @@ impl Source<'_> {
             let reason = "this is a folder: name a file of data in it";
             return Err(Error::argument(self.path.display().to_string(), reason));
         }
+        self.terms.map_or(Ok(()), |terms| terms.check_open(self.path, &mut file))?;
         if let Some(compression) = compression {
             let mut start = Vec::new();
             (&mut file).take(16).read_to_end(&mut start).map_err(unreadable)?;
@@ -316,11 +321,30 @@ mod tests {
     use super::*;
     use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
 
+    /// A path can lead to another file after its SHA-256 was checked. So the file that was opened
+    /// is checked, too.
+    #[test]
+    fn the_file_that_is_read_is_checked() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.csv");
+        let digest = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        let terms = Terms::new().with_digest(digest).unwrap();
+        let read = |text: &str, terms| {
+            std::fs::write(&path, text).unwrap();
+            let source = Source { path: &path, column: None, separator: None, terms };
+            let mut found = String::new();
+            source.file().map(|(mut file, _)| file.read_to_string(&mut found).map(|_| found))
+        };
+        assert_eq!(read("abc", Some(&terms)).unwrap().unwrap(), "abc");
+        assert_eq!(read("abd", None).unwrap().unwrap(), "abd");
+        let error = read("abd", Some(&terms)).unwrap_err().to_string();
+        assert!(error.contains("is not the file that the budget is for"), "{error}");
+    }
     #[test]
     fn a_path_that_is_not_utf_8_is_refused_because_another_path_looks_the_same() {
         let json = |name: &[u8]| {
             let path = Path::new(OsStr::from_bytes(name));
-            Source { path, column: None, separator: None }.to_json(None)
+            Source { path, column: None, separator: None, terms: None }.to_json(None)
         };
         assert_eq!(json("é.csv".as_bytes()).unwrap(), serde_json::json!({"data": "é.csv"}));
         for name in [b"\xe9.csv", b"\xe8.csv"] {

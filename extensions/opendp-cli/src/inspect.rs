@@ -40,7 +40,8 @@ pub(crate) struct Arguments {
 /// Count the kinds of cells in each column, or only in the named column, in one pass.
 pub(crate) fn answer(arguments: &Arguments) -> Result<Json> {
     let Arguments { data, column, separator, as_type } = arguments;
-    let source = &Source { path: data, column: column.as_deref(), separator: *separator };
+    let (column, separator) = (column.as_deref(), *separator);
+    let source = &Source { path: data, column, separator, terms: None };
     let mut table = open(source)?;
     let names = table.names().to_vec();
     let places: Vec<usize> = (0..names.len())

@@ -4,6 +4,7 @@ use opendp_core::erased::{AnyMeasurement, AnyValue};
 use opendp_core::{
     Carrier, Codec, Constructed, Domain, Error, Measure, PrivacyProfile, Result, TypeName,
 };
+use opendp_registry::Registry;
 use serde_json::{Value as Json, json};
 
 /// Write an error as JSON.
@@ -68,11 +69,48 @@ pub(crate) fn invoke(made: &Constructed, arg: &Json, repeat: Option<usize>) -> R
 /// because JSON cannot contain such a mechanism.
 pub(crate) fn complete(release: &AnyValue) -> Result<Json> {
     if waits(release) {
-        return Err(Error::NotImplemented(
-            "the release is interactive: write a program that asks it questions".into(),
-        ));
+        return Err(unprintable());
     }
     Ok(release.to_json())
+}
+/// Return whether the last link of a document makes an interactive mechanism. The members of a
+/// composition and the argument of a conversion are checked, too. The check reads no data.
+///
+/// The answer can be `false` for a document with an interactive release. For example, a constructor
+/// of another crate can have erased types. [`complete`] then finds the interactive mechanism.
+pub(crate) fn states_interactive(document: &Json, registry: &Registry) -> bool {
+    let within = |json: &Json| states_interactive(json, registry);
+    let members = |args: &Json| match (args.get("measurements"), args.get("measurement")) {
+        (Some(Json::Array(members)), _) => members.iter().any(within),
+        (_, Some(member)) => within(member),
+        _ => false,
+    };
+    let makes = |name: &str| {
+        let name = name.split_once('<').map_or(name, |(name, _)| name);
+        let signatures = registry.signatures(name).unwrap_or_default();
+        signatures.iter().any(|signature| interactive(signature.output()))
+    };
+    let Json::Object(fields) = document else { return document.as_str().is_some_and(makes) };
+    if let Some(Json::Array(chain)) = fields.get("chain") {
+        return chain.last().is_some_and(within);
+    }
+    for (name, args) in [("constructor", "args"), ("__function__", "__kwargs__")] {
+        if let Some(name) = fields.get(name).and_then(Json::as_str) {
+            return makes(name) || fields.get(args).is_some_and(members);
+        }
+    }
+    match fields.get("measurement") {
+        // A repeated member of a list.
+        Some(member) => within(member),
+        None => fields.iter().any(|(name, args)| makes(name) || members(args)),
+    }
+}
+/// Return the error for an interactive release.
+#[cold]
+pub(crate) fn unprintable() -> Error {
+    Error::NotImplemented(
+        "the release is interactive: write a program that asks it questions".into(),
+    )
 }
 /// Return whether a part of a release is an interactive mechanism. Check the types, because a
 /// released map can have the same JSON as an interactive mechanism.

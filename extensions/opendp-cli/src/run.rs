@@ -103,11 +103,17 @@ pub(crate) fn answer(arguments: &Arguments, registry: &Registry, as_json: bool) 
         document: document.json(),
     });
     let run = Run {
-        source: data::Source { path: data, column: column.as_deref(), separator: *separator },
+        source: data::Source {
+            path: data,
+            column: column.as_deref(),
+            separator: *separator,
+            terms: None,
+        },
         d_in: arguments.d_in.as_ref().or(unit.as_ref()),
         charge,
         infinite: arguments.allow_infinite_loss,
         as_json,
+        registry,
     };
     run.release(&made)
 }
@@ -120,6 +126,7 @@ struct Run<'a> {
     /// Whether the user allows an infinite loss.
     infinite: bool,
     as_json: bool,
+    registry: &'a Registry,
 }
 /// The budget to charge, the id of the release, the name of the person who asks, and the pipeline.
 struct Charge<'a> {
@@ -155,7 +162,7 @@ impl Run<'_> {
             (Some(charge), Some(d_in)) => self.charged(charge, d_in, measurement, &warn)?,
             _ => {
                 warn();
-                (self.invoke(measurement).map_err(Failure::told)?, None)
+                (self.invoke(self.source, measurement).map_err(Failure::told)?, None)
             }
         };
         let near_end = is_near_end(measurement, &release);
@@ -203,6 +210,11 @@ impl Run<'_> {
         measurement: &AnyMeasurement,
         warn: &dyn Fn(),
     ) -> Result<(Json, Option<Json>)> {
+        // Refuse an interactive release before the data are read. Data that do not fit the pipeline
+        // are charged. So this error must not depend on whether they fit.
+        if operations::states_interactive(charge.document, self.registry) {
+            return Err(operations::unprintable());
+        }
         let d_in = measurement.input().metric().decode(d_in);
         let d_in = d_in.map_err(|error| error.at("d_in"))?;
         let request = Request::new(charge.id, measurement, &d_in)?;
@@ -213,7 +225,8 @@ impl Run<'_> {
         let request = request.source(&self.source.to_json(terms.digest())?);
         let release = ledger.release_or_refuse(name, &request, || {
             warn();
-            terms.guard_file(Some(self.source.path), || self.invoke(measurement))
+            let source = data::Source { terms: Some(&terms), ..self.source };
+            terms.guard_file(Some(self.source.path), || self.invoke(source, measurement))
         })?;
         caution::of_changed_file(self.source.path, &release, self.as_json);
         let charge = release.charge_to_json(&ledger.remaining(name)?);
@@ -229,15 +242,22 @@ impl Run<'_> {
         let in_budget = || budget::people(self.charge.as_ref()?.place);
         in_domain.and_then(|records| records.try_into().ok()).or_else(in_budget)
     }
-    /// Run the measurement on the data. An interactive release is an error, because such a release
-    /// cannot be printed.
-    fn invoke(&self, measurement: &AnyMeasurement) -> Result<Json, Failure> {
-        let (domain, progress) = (measurement.input().domain(), !self.as_json);
-        let data = data::open(&self.source, domain, progress).map_err(Failure::OfFile)?;
+    /// Run the measurement on the data of `source`. An interactive release is an error, because
+    /// such a release cannot be printed.
+    fn invoke(
+        &self,
+        source: data::Source<'_>,
+        measurement: &AnyMeasurement,
+    ) -> Result<Json, Failure> {
+        // A progress bar shows the number of rows or bytes, which is private. With a budget, the
+        // person who asks may not see the data.
+        let progress = !self.as_json && self.charge.is_none();
+        let domain = measurement.input().domain();
+        let data = data::open(&source, domain, progress).map_err(Failure::OfFile)?;
         let broken = Cell::new(false);
         let release = match data {
             data::Data::Json(json) => json
-                .and_then(|json| data::member(json, self.source.column, domain))
+                .and_then(|json| data::member(json, source.column, domain))
                 .and_then(|value| measurement.invoke(&value)),
             data::Data::Rows(rows) => stream(
                 measurement,
@@ -248,7 +268,8 @@ impl Run<'_> {
             ),
         };
         match release {
-            Ok(release) => operations::complete(&release).map_err(Failure::OfFile),
+            // An interactive release is charged, because other data may not have reached this line.
+            Ok(release) => operations::complete(&release).map_err(Failure::OfData),
             Err(error) if broken.get() => Err(Failure::OfFile(error)),
             Err(error) => Err(error.into()),
         }

@@ -109,13 +109,14 @@ pub(crate) enum Decision {
     Charge(Box<Account>, i64),
 }
 
-/// Record the charge of a request, and its release.
+/// Record the charge of a request, and its release. If there is no room for the release, the spare
+/// text can be recorded instead.
 pub(crate) fn charge(
     tables: &mut dyn Tables,
     account: &mut Account,
     now: i64,
     request: &Request,
-    release: &str,
+    [release, spare]: [&str; 2],
 ) -> Result<Entry> {
     let entry = Entry {
         budget: account.name.clone(),
@@ -132,7 +133,7 @@ pub(crate) fn charge(
         previous: account.head.clone(),
     };
     account.follow(&entry)?;
-    tables.add_entry(&entry)?;
+    tables.add_entry_or(&entry, spare)?;
     tables.update_account(account)?;
     Ok(entry)
 }
@@ -235,7 +236,7 @@ mod tests {
             let write = |tables: &mut dyn Tables| {
                 let mut account = find(tables, "b")?;
                 let now = account.latest;
-                charge(tables, &mut account, now, &request(id), "7").map(|_| ())
+                charge(tables, &mut account, now, &request(id), ["7"; 2]).map(|_| ())
             };
             open(&path, Mode::Write).unwrap().write(&mut { write }).unwrap();
             assert!(ledger.release("b", &request(id), || Ok(8)).unwrap().repeated());

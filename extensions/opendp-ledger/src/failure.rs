@@ -2,7 +2,7 @@
 //! kept like a release.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
@@ -34,7 +34,7 @@ impl Failure {
     pub fn was_charged(error: &Error) -> bool {
         match error {
             Error::At { source, .. } => Failure::was_charged(source),
-            Error::Argument { reason, .. } => reason == REFUSED,
+            Error::Argument { reason, .. } => reason == REFUSED || reason == NO_ROOM,
             _ => false,
         }
     }
@@ -60,6 +60,11 @@ const REFUSED: &str = "no release is possible: the data do not fit the pipeline 
                        number of rows is not its `size`, or a value is outside of its domain), or \
                        the mechanism failed. The budget is charged as for a release, and keeps \
                        this answer";
+/// The message for a release that the ledger had no room for.
+const NO_ROOM: &str = "the file of the ledger has no room for the release, because the disk is full \
+                       or the file cannot be written, so there is no release. The budget is charged \
+                       as for a release, because the length of a release can depend on the data. \
+                       Make room, and use another id";
 /// The text that ledgers store for a [`Failure::OfData`]. The text is part of the file format, so
 /// never change the text.
 const KEPT: &str = "nothing can be released of these data: they are no member of the pipeline's \
@@ -67,8 +72,18 @@ const KEPT: &str = "nothing can be released of these data: they are no member of
                     values), or the mechanism failed. It is charged as a release is, and kept";
 
 /// Return the outcome that a budget keeps for a [`Failure::OfData`].
-fn refusal() -> Json {
+pub(crate) fn refusal() -> Json {
     json!({"refused": KEPT})
+}
+/// Return the error for a [`Failure::OfData`] that was charged.
+#[cold]
+pub(crate) fn refused(id: &str) -> Error {
+    Error::argument("data", REFUSED).at(format!("release `{id}`"))
+}
+/// Return the error for a release that was charged, and that the ledger had no room for.
+#[cold]
+pub(crate) fn no_room(id: &str) -> Error {
+    Error::argument("data", NO_ROOM).at(format!("release `{id}`"))
 }
 
 impl Ledger {
@@ -85,17 +100,11 @@ impl Ledger {
         request: &Request,
         compute: impl FnOnce() -> Result<T, Failure>,
     ) -> Result<Release> {
-        let release =
-            self.release(budget, request, || match catch_unwind(AssertUnwindSafe(compute)) {
-                Ok(Ok(release)) => Ok(release.to_json()),
-                Ok(Err(Failure::OfFile(error))) => Err(error),
-                Ok(Err(Failure::OfData(_))) | Err(_) => Ok(refusal()),
-            })?;
-        if *release.json() == refusal() {
-            let place = format!("release `{}`", request.id);
-            return Err(Error::argument("data", REFUSED).at(place));
-        }
-        Ok(release)
+        self.release(budget, request, || match catch_unwind(AssertUnwindSafe(compute)) {
+            Ok(Ok(release)) => Ok(release.to_json()),
+            Ok(Err(Failure::OfFile(error))) => Err(error),
+            Ok(Err(Failure::OfData(_))) | Err(_) => Ok(refusal()),
+        })
     }
 }
 impl Terms {
@@ -103,6 +112,9 @@ impl Terms {
     /// before the call of `compute`. Check it again after the call, to find a change during the
     /// call. If `compute` returns [`Failure::OfFile`], return this failure without the second
     /// check. `file` is `None` if the data are in no file.
+    ///
+    /// If `compute` opens the file, it must call [`check_open`](Terms::check_open), because the
+    /// path can lead to another file for a moment.
     ///
     /// # Errors
     /// The failures of `compute`. [`Failure::OfFile`] with the errors of
@@ -143,22 +155,39 @@ impl Terms {
         if path.as_os_str() == "-" {
             return refused("standard input");
         }
-        let name = path.display();
-        let reason = match digest_of(path) {
-            Ok(found) if found == expected => return Ok(()),
-            Ok(_) => {
-                format!(
-                    "file `{name}` is not the file that the budget is for: its SHA-256 differs. \
-                     State the right file, undo its changes, or create a budget for this file"
-                )
-            }
-            Err(error) => format!("file `{name}` cannot be read: {error}"),
-        };
-        Err(Error::argument("data", reason))
+        compare(path, expected, File::open(path).and_then(digest_of))
+    }
+    /// If the terms state the SHA-256 of a file, check that an open file has this SHA-256. Then
+    /// return to the start of the file. `path` is the name of the file in an error.
+    ///
+    /// A path can lead to another file after [`check_file`](Terms::check_file) has read it, for
+    /// example if the path is a symbolic link. So also check the file from which the data are read.
+    ///
+    /// # Errors
+    /// `Argument` when the SHA-256 differs, or when the file cannot be read. No error if the terms
+    /// state no SHA-256.
+    pub fn check_open(&self, path: &Path, file: &mut File) -> Result<()> {
+        let Some(expected) = self.digest() else { return Ok(()) };
+        let found = file.rewind().and_then(|()| digest_of(&mut *file));
+        compare(path, expected, found.and_then(|found| file.rewind().map(|()| found)))
     }
 }
-fn digest_of(path: &Path) -> io::Result<String> {
-    let (mut hash, mut file, mut part) = (Sha256::new(), File::open(path)?, vec![0; 1 << 16]);
+fn compare(path: &Path, expected: &str, found: io::Result<String>) -> Result<()> {
+    let name = path.display();
+    let reason = match found {
+        Ok(found) if found == expected => return Ok(()),
+        Ok(_) => {
+            format!(
+                "file `{name}` is not the file that the budget is for: its SHA-256 differs. State \
+                 the right file, undo its changes, or create a budget for this file"
+            )
+        }
+        Err(error) => format!("file `{name}` cannot be read: {error}"),
+    };
+    Err(Error::argument("data", reason))
+}
+fn digest_of(mut file: impl Read) -> io::Result<String> {
+    let (mut hash, mut part) = (Sha256::new(), vec![0; 1 << 16]);
     loop {
         match file.read(&mut part)? {
             0 => return Ok(hexadecimal(hash)),

@@ -167,7 +167,10 @@ impl ContextJournal {
             let request = Request::of_loss(id, loss.clone()).by(&self.by);
             let unit = entries.first().map(|entry| entry.unit);
             let request = unit.map_or(request.clone(), |unit| request.protecting(unit));
-            self.ledger.release(&self.budget, &request, || Ok(kept.clone()))
+            // The facts about a release do not depend on its answer, so they need no spare text.
+            let (_, repeated) =
+                self.ledger.kept(&self.budget, &request, || Ok(kept.to_string()), None)?;
+            Ok::<bool, Error>(repeated)
         };
         // The ledger charges each id once. So it charges a plan with an id once.
         if let Some(plan) = entries.first().and_then(|entry| entry.plan.as_deref()) {
@@ -179,7 +182,7 @@ impl ContextJournal {
                 );
                 Error::argument("plan", reason)
             })?;
-            return match release(&id)?.repeated() {
+            return match release(&id)? {
                 false => Ok(()),
                 true => Err(Error::argument("plan", format!("plan `{plan}` was charged before"))),
             };
@@ -189,13 +192,13 @@ impl ContextJournal {
             number += 1;
             let id = format!("question {number}");
             match release(&id) {
-                Ok(release) if !release.repeated() => return Ok(()),
+                Ok(false) => return Ok(()),
                 // Another process has already charged a question with this number. If the losses of
                 // the two questions are equal, the ledger repeats the earlier release. Otherwise,
                 // the ledger refuses the id. In both cases, try the next number. After any other
                 // error, such as a fault of the disk, do not try the next number, because this
                 // question may have been charged.
-                Ok(_) => {}
+                Ok(true) => {}
                 Err(Error::Argument { argument, .. })
                     if argument == "id" && self.ledger.entry(&self.budget, &id)?.is_some() => {}
                 Err(error) => return Err(error),

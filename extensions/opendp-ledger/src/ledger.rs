@@ -1,6 +1,7 @@
 //! Ledgers. A ledger charges each release before it returns the release.
 
 mod check;
+mod queue;
 
 use std::{
     collections::VecDeque,
@@ -13,11 +14,13 @@ use std::{
 use opendp_core::{Codec, Error, Result};
 use serde_json::{Value as Json, json};
 
-use crate::decide::{Decision, TOLERANCE, charge, decide, find, no_budget};
+use crate::decide::{TOLERANCE, charge, find, no_budget};
+use crate::failure::{no_room, refusal, refused};
 use crate::record;
 use crate::store::Store;
 use crate::store::file::{self, Mode};
 use crate::{Account, Entry, Loss, Release, Request, Terms};
+use queue::Job;
 
 /// The maximum number of characters in the name of a budget, and in the id of a release.
 pub(crate) const MOST_CHARACTERS: usize = 256;
@@ -30,14 +33,6 @@ pub struct Ledger {
     clock: Arc<dyn Fn() -> SystemTime + Send + Sync>,
     queue: Mutex<VecDeque<Arc<Job>>>,
     turn: Mutex<()>,
-}
-
-/// A release that waits until it is written to the ledger.
-struct Job {
-    budget: String,
-    request: Request,
-    release: String,
-    answer: Mutex<Option<Result<(Entry, bool)>>>,
 }
 
 impl Ledger {
@@ -191,7 +186,7 @@ impl Ledger {
             let what = json!({"settle_clock": {"from_ms": account.latest, "to_ms": now}});
             let none = Loss::zero(account.total.notion());
             let request = Request::of_loss(&id, none).by(by).pipeline(&what);
-            settled = Some(charge(tables, &mut account, now, &request, "null")?);
+            settled = Some(charge(tables, &mut account, now, &request, ["null"; 2])?);
             Ok(())
         })?;
         settled.ok_or_else(|| no_budget(budget, &[]))
@@ -201,7 +196,9 @@ impl Ledger {
     ///
     /// `compute` must return its result, and must not reveal the result in any other way. `compute`
     /// is not called when the budget is already too small, or the id already has a release. The
-    /// decision to return the result does not depend on the result.
+    /// decision to charge the loss does not depend on the result. The length of the result can
+    /// depend on the data. So if a file has room for the charge but not for the result, the loss is
+    /// charged, and there is no release.
     ///
     /// # Errors
     /// After an error, nothing is released. `NotFound` when there is no such budget.
@@ -213,6 +210,8 @@ impl Ledger {
     /// bounded in the measure of the budget. `InvalidDistance` when the loss, or its sum with the
     /// earlier losses, has too many digits. `FailedFunction` when the ledger cannot be written, or
     /// when the clock is more than a second behind the last entry. Also the errors of `compute`.
+    /// `Argument` also when the id has an outcome without a release that
+    /// [was charged](crate::Failure::was_charged).
     ///
     /// After a fault of the disk or of the connection, it is unknown whether the charge was made.
     /// To find out, retry with the same id. A retry never charges twice.
@@ -222,21 +221,19 @@ impl Ledger {
         request: &Request,
         compute: impl FnOnce() -> Result<T>,
     ) -> Result<Release> {
-        // Before the data are read, refuse a request that cannot succeed. The final decision is
-        // made below.
-        if let Some(entry) = self.check_request(budget, request)? {
-            return Release::new(entry, true);
+        let spare = refusal().to_string();
+        let mut computed = None;
+        let compute = || {
+            let release = compute()?.to_json().to_string();
+            Ok(computed.insert(release).clone())
+        };
+        let (entry, repeated) = self.kept(budget, request, compute, Some(&spare))?;
+        match entry.release == spare {
+            // There was no room for the release that was computed.
+            true if !repeated && computed.as_ref() != Some(&spare) => Err(no_room(&request.id)),
+            true => Err(refused(&request.id)),
+            false => Release::new(entry, repeated),
         }
-        let release = compute()?.to_json().to_string();
-        let job = Arc::new(Job {
-            budget: budget.into(),
-            request: request.clone(),
-            release,
-            answer: Mutex::new(None),
-        });
-        lock(&self.queue).push_back(job.clone());
-        let (entry, repeated) = self.answer(&job)?;
-        Release::new(entry, repeated)
     }
     /// Return the account of one budget, with the amount spent.
     ///
@@ -322,47 +319,6 @@ impl Ledger {
         Ok(json!({"version": 1, "budgets": budgets}))
     }
 
-    /// Return the answer to a job. Threads lock `turn` one after the other. If another thread has
-    /// already written the job, the answer is ready. Otherwise, this thread writes the jobs of all
-    /// waiting threads, with one sync.
-    fn answer(&self, job: &Job) -> Result<(Entry, bool)> {
-        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(answer) = lock(&job.answer).take() {
-            return answer;
-        }
-        let jobs = std::mem::take(&mut *lock(&self.queue));
-        let mut answers = Vec::new();
-        let written = self.store.write(&mut |tables| {
-            answers.clear();
-            for job in &jobs {
-                // A refused job changes nothing, and does not affect the other jobs.
-                let decided = decide(tables, &job.budget, &job.request, &|| self.now());
-                answers.push(match decided {
-                    Ok(Decision::Repeat(entry)) => Ok((*entry, true)),
-                    Ok(Decision::Charge(mut account, now)) => {
-                        let (request, release) = (&job.request, &job.release);
-                        Ok((charge(tables, &mut account, now, request, release)?, false))
-                    }
-                    Err(error) => Err(error),
-                });
-            }
-            Ok(())
-        });
-        match written {
-            Ok(()) => {
-                for (job, answer) in jobs.iter().zip(answers) {
-                    *lock(&job.answer) = Some(answer);
-                }
-            }
-            Err(error) => {
-                for job in &jobs {
-                    *lock(&job.answer) = Some(Err(error.clone()));
-                }
-            }
-        }
-        let answer = lock(&job.answer).take();
-        answer.unwrap_or_else(|| Err(Error::FailedFunction("the ledger lost a request".into())))
-    }
     fn now(&self) -> Result<i64> {
         let since = (self.clock)().duration_since(UNIX_EPOCH).ok();
         since.and_then(|since| i64::try_from(since.as_millis()).ok()).ok_or_else(|| {

@@ -45,9 +45,11 @@
 //!   with the same id is refused if one of these facts differs. Other differences are not noticed.
 //!   So a caller who states no pipeline must not use one id for two measurements. A request for the
 //!   second measurement would return the release of the first measurement.
-//! - The decision to discard a release depends on the request, the clock and the state of the
-//!   ledger. The decision never depends on the release, so the decision reveals nothing about the
-//!   release.
+//! - The decision to discard a release without a charge depends on the request, the clock and the
+//!   state of the ledger. The decision never depends on the release, so the decision reveals
+//!   nothing about the release. If a file has room for a charge, but no room for the release, the
+//!   loss is charged, and there is no release. The reason is that the length of a release can
+//!   depend on the data. The id then keeps this outcome ([`Failure::was_charged`]).
 //! - Losses are exact. A decimal number in text has exactly the written value. A float has its
 //!   exact binary value. Ten charges of `0.1` exhaust a budget of `1`. The limit for each amount of
 //!   a budget is the larger of two numbers: the given amount, and the float nearest to it. So a

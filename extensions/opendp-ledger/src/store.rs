@@ -19,6 +19,12 @@ pub(crate) trait Store: Send + Sync {
     /// no change is made. No other writer runs during the call. After an error of the storage, it
     /// is unknown whether the changes are durable.
     fn write(&self, work: &mut dyn FnMut(&mut dyn Tables) -> Result<()>) -> Result<()>;
+    /// Call `work`, as [`write`](Store::write) does. If the storage has no room for the entries,
+    /// keep the spare text of each entry ([`Tables::add_entry_or`]) instead of its release. Return
+    /// whether the spare texts were kept. A storage of another kind than a file has no such texts.
+    fn write_or_spare(&self, work: &mut dyn FnMut(&mut dyn Tables) -> Result<()>) -> Result<bool> {
+        self.write(work).map(|()| false)
+    }
 }
 
 /// The tables of budgets and entries, within one transaction.
@@ -33,4 +39,9 @@ pub(crate) trait Tables {
     /// Return all entries of an account, in the order of their numbers.
     fn entries(&mut self, account: &Account) -> Result<Vec<Entry>>;
     fn add_entry(&mut self, entry: &Entry) -> Result<()>;
+    /// Add an entry. If there is no room for the entry, the storage can keep `spare` instead of the
+    /// release of the entry.
+    fn add_entry_or(&mut self, entry: &Entry, _spare: &str) -> Result<()> {
+        self.add_entry(entry)
+    }
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use opendp_core::{Error, Result};
+use opendp_ledger::Ledger;
 use opendp_report::{check_writable, is_pipe_or_device, is_same_file};
 use opendp_study::{Outcome, Study};
 use serde_json::Value as Json;
@@ -14,7 +15,7 @@ use crate::{caution, print_error};
 /// Check that the page can be written, before the budget is spent.
 ///
 /// # Errors
-/// `Argument` when the file is the study, the table or the ledger, or when the file cannot be
+/// `Argument` when the file is the study, the table or a ledger, or when the file cannot be
 /// written.
 pub(super) fn check(arguments: &Arguments, study: &Study) -> Result<()> {
     let Some(page) = arguments.html.as_ref().filter(|page| !is_pipe_or_device(page)) else {
@@ -26,6 +27,10 @@ pub(super) fn check(arguments: &Arguments, study: &Study) -> Result<()> {
     let read = [Some(arguments.study.as_path()), table.as_deref(), ledger];
     if read.into_iter().flatten().any(|path| is_same_file(path, page)) {
         let reason = "the page would replace the study, the table or the ledger: name another file";
+        return Err(Error::argument("html", reason));
+    }
+    if Ledger::is_at(page) {
+        let reason = "the page would replace a ledger, and so lose its charges: name another file";
         return Err(Error::argument("html", reason));
     }
     check_writable(page).map_err(|error| Error::argument("html", unwritten(page, &error)))

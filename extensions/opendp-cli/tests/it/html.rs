@@ -57,6 +57,7 @@ fn answers_are_also_written_as_a_page_with_charts() {
 fn a_page_that_cannot_be_written_is_refused_before_anything_is_spent() {
     let desk = desk();
     desk.budget("b.ledger:x", &["--epsilon", "1"]);
+    desk.budget("other.ledger:x", &["--epsilon", "1"]);
     let ask = ["ask", "study.json", "--budget", "b.ledger:x", "--id", "a", "--html"];
     for (page, gist) in [
         ("nowhere/page.html", "cannot be written"),
@@ -64,11 +65,14 @@ fn a_page_that_cannot_be_written_is_refused_before_anything_is_spent() {
         ("study.json", "would replace the study, the table or the ledger"),
         ("./people.csv", "would replace the study, the table or the ledger"),
         ("b.ledger", "would replace the study, the table or the ledger"),
+        ("other.ledger", "would replace a ledger"),
     ] {
         let error = desk.fails(&[&ask[..], &[page]].concat(), 1);
         assert!(error.contains("argument `html`") && error.contains(gist), "{page}: {error}");
     }
-    assert!(desk.says(&["budget", "show", "b.ledger:x"]).contains("epsilon 1"));
+    for ledger in ["b.ledger:x", "other.ledger:x"] {
+        assert!(desk.says(&["budget", "show", ledger]).contains("epsilon 1"));
+    }
     assert!(desk.says(&["budget", "history", "b.ledger:x"]).lines().count() < 2);
 }
 #[test]

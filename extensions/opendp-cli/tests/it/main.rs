@@ -16,6 +16,7 @@ mod data;
 #[cfg(unix)]
 mod external;
 mod frames;
+mod free;
 mod guide;
 mod html;
 mod inspect;

@@ -189,37 +189,6 @@ fn a_budget_with_a_digest_is_for_one_file() {
     desk.fails(&["budget", "create", "l.db:c", "--epsilon", "2", "--digest", "abc"], 1);
 }
 #[test]
-fn a_conversation_is_refused_before_it_is_charged() {
-    let desk = desk();
-    desk.file("ages.json", "[1, 2, 3]");
-    desk.says(&["budget", "create", "l.db:b", "--epsilon", "2"]);
-    let space = sum(1.0)["space"].clone();
-    let odometer = json!({"constructor": "make_fully_adaptive_composition", "args": {
-        "input_domain": space["domain"], "input_metric": space["metric"],
-        "output_measure": "max_divergence",
-    }});
-    let filter = json!({"constructor": "make_privacy_filter", "args": {
-        "odometer": odometer, "d_in": 1, "d_out": 1.0,
-    }});
-    let adaptive = json!({"space": space, "chain": [{"adaptive_composition": {
-        "output_measure": "max_divergence", "d_in": 1, "d_mids": [0.5, 0.5],
-    }}]});
-    let sparse = json!({"space": space, "chain": [{"sparse_vector": {
-        "d_in": 1, "sensitivity": 1, "threshold": 500, "limit": 1, "scales": [4.0, 8.0],
-        "T": "i64", "Q": "i64",
-    }}]});
-    let both =
-        json!({"space": space, "chain": [{"composition": {"measurements": [filter, filter]}}]});
-    for (name, document) in [("f", filter), ("a", adaptive), ("s", sparse), ("b", both)] {
-        desk.file("talk.json", document.to_string());
-        let run = ["run", "-p", "talk.json", "--data", "ages.json", "--d-in", "1"];
-        let error = desk.fails(&with(&run, &["--budget", "l.db:b", "--id", name]), 1);
-        assert!(error.contains("the release is interactive"), "{name}: {error}");
-    }
-    let shown = read(&desk.says(&["budget", "show", "l.db:b", "--json"]));
-    assert_eq!((&shown["releases"], &shown["spent"]), (&json!(0), &json!({"epsilon": "0"})));
-}
-#[test]
 fn an_infinite_loss_is_refused_and_a_large_one_gives_a_warning() {
     let desk = desk();
     desk.file("open.json", sum(0.0).to_string());

@@ -35,6 +35,7 @@ use opendp_core::{Error, Result};
 use super::{Store, Tables};
 use disk::Disk;
 pub(crate) use disk::{damaged, failed, no_ledger, read_only_error};
+pub(crate) use layout::begins;
 use layout::{Found, Header, Mark, SECTOR};
 use rows::{Pending, Rows, View};
 
@@ -75,8 +76,8 @@ pub(crate) fn open(path: &Path, mode: Mode) -> Result<Box<dyn Store>> {
             Found::Legacy => return Ok(Box::new(super::legacy::Legacy::open(path)?)),
             found => header(path, found)?,
         };
-        let view = disk.locked(false, |_| {
-            let mut view = View::new(Disk::open(path, false)?, header);
+        let view = disk.locked(false, |disk| {
+            let mut view = View::new(disk.again()?, header);
             view.refresh(false)?;
             Ok(view)
         })?;
@@ -102,7 +103,7 @@ impl LogFile {
             if disk.length()? <= header.mark + Mark::new(header).write().len() as u64 {
                 disk.sync_folder()?;
             }
-            let mut view = View::new(Disk::open(path, false)?, header);
+            let mut view = View::new(disk.again()?, header);
             view.refresh(true)?;
             view.recover(header, disk)?;
             Ok((view, header))
@@ -174,6 +175,9 @@ impl Store for LogFile {
         work(&mut Rows { view: &mut view, pending: None })
     }
     fn write(&self, work: &mut dyn FnMut(&mut dyn Tables) -> Result<()>) -> Result<()> {
+        self.write_or_spare(work).map(drop)
+    }
+    fn write_or_spare(&self, work: &mut dyn FnMut(&mut dyn Tables) -> Result<()>) -> Result<bool> {
         let Some(writer) = &self.writer else { return Err(read_only_error(self.view().path())) };
         let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
         let Writer { disk, header, lost } = &mut *writer;
@@ -181,7 +185,7 @@ impl Store for LogFile {
             let what = "could not be synced to the disk: open it again";
             return Err(failed(disk.path(), what));
         }
-        disk.locked(true, |disk| {
+        let spared = disk.locked(true, |disk| {
             disk.check_name()?;
             let mut view = self.view();
             view.refresh(true)?;
@@ -189,34 +193,58 @@ impl Store for LogFile {
             let pending = Pending::after(view.mark());
             let mut rows = Rows { view: &mut view, pending: Some(pending) };
             work(&mut rows)?;
-            let Some(pending) = rows.pending.filter(|pending| !pending.lines.is_empty()) else {
-                return Ok(());
+            let Some(pending) = rows.pending.filter(|pending| !pending.lines.bytes.is_empty())
+            else {
+                return Ok(false);
             };
             // Other threads can read while this thread waits for the disk. Other threads see the
             // new lines after the mark is written.
             drop(view);
             append(disk, *header, &pending, lost)
         })?;
-        self.refreshed().map(drop)
+        self.refreshed().map(|_| spared)
     }
 }
-/// Make lines durable, and then write the new number of lines in the mark.
-fn append(disk: &mut Disk, header: Header, pending: &Pending, lost: &mut bool) -> Result<()> {
-    let Pending { from, lines, mark, .. } = pending;
-    if let Err(error) = disk.write(*from, lines) {
-        // The file can contain a part of the new lines. Cut off this part.
-        *lost = disk.cut(*from).is_err();
-        return Err(error);
-    }
+/// Make lines durable, and then write the new number of lines in the mark. Return whether the spare
+/// lines were written.
+fn append(disk: &mut Disk, header: Header, pending: &Pending, lost: &mut bool) -> Result<bool> {
+    let (mark, spared) = put(disk, pending, lost)?;
     if let Err(error) = disk.sync() {
         *lost = true;
-        let _ = disk.cut(*from);
+        let _ = disk.cut(pending.from);
         return Err(error);
     }
     // The lines are on the disk. If the mark cannot be written, the next writer finds the lines,
     // and writes the mark.
     let _ = disk.write(header.mark, &mark.write());
-    Ok(())
+    Ok(spared)
+}
+/// Write lines at the end of the file. If there is no room for them, write the spare lines instead.
+/// Return the mark of the written lines, and whether they are the spare lines.
+///
+/// The length of a release can depend on the data. So the failure of a write would reveal something
+/// about a release that is not charged. First, spaces reserve room for the spare lines. If there is
+/// no room for these spaces, nothing is charged. This failure does not depend on a release, because
+/// the length of the spare lines does not. Afterwards, the spare lines fit, so the releases are
+/// charged. If the process ends between these steps, the next writer cuts the spaces off.
+fn put<'a>(disk: &mut Disk, pending: &'a Pending, lost: &mut bool) -> Result<(&'a Mark, bool)> {
+    let Pending { from, lines, spare, .. } = pending;
+    let reserved = disk.write(*from, &vec![b' '; spare.bytes.len()]);
+    let written = reserved.is_ok().then(|| disk.write(*from, &lines.bytes));
+    let shorter = lines.mark.end < spare.mark.end;
+    match written {
+        Some(Ok(())) if !shorter || disk.cut(lines.mark.end).is_ok() => {
+            return Ok((&lines.mark, false));
+        }
+        Some(_) if disk.write(*from, &spare.bytes).is_ok() && disk.cut(spare.mark.end).is_ok() => {
+            return Ok((&spare.mark, true));
+        }
+        _ => {}
+    }
+    // The file can contain a part of the new lines. Cut off this part.
+    *lost = disk.cut(*from).is_err();
+    let error = reserved.err().or_else(|| written?.err());
+    Err(error.unwrap_or_else(|| failed(disk.path(), "cannot be cut: open it again")))
 }
 
 #[cfg(test)]

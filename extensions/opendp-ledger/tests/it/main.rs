@@ -13,6 +13,7 @@ mod faults;
 mod journal;
 mod names;
 mod recorded;
+mod room;
 #[cfg(feature = "postgres")]
 mod server;
 mod spending;

@@ -189,3 +189,46 @@ fn the_control_a_database_has_another_log_for_each_name_and_drops_what_was_damag
     std::fs::write(folder.path().join("copy-wal"), log).unwrap();
     assert_eq!(spent(&Connection::open(&copy).unwrap()), 0);
 }
+/// If a process opened one file for its lines and another file for its lock, it would cut lines off
+/// from one of the two files.
+#[cfg(unix)]
+#[test]
+fn a_link_that_leads_to_another_ledger_damages_none_of_the_two() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name);
+    for (name, releases) in [("long", 9), ("short", 1)] {
+        let ledger = Ledger::open(file(name)).unwrap();
+        ledger.create("b", &Loss::epsilon("1000").unwrap()).unwrap();
+        for id in 0..releases {
+            spend(&file(name), &format!("{name} {id}")).unwrap();
+        }
+    }
+    let (ended, link) = (AtomicBool::new(false), file("link"));
+    let mut returned = Vec::new();
+    std::os::unix::fs::symlink("long", &link).unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for name in ["short", "long"].iter().cycle() {
+                std::os::unix::fs::symlink(name, file("new")).unwrap();
+                std::fs::rename(file("new"), &link).unwrap();
+                if ended.load(Ordering::SeqCst) {
+                    return;
+                }
+            }
+        });
+        for id in 0..400 {
+            let id = format!("question {id}");
+            if spend(&link, &id).is_ok() {
+                returned.push(id);
+            }
+        }
+        ended.store(true, Ordering::SeqCst);
+    });
+    let kept =
+        ["long", "short"].map(|name| Ledger::open(file(name)).unwrap().history("b").unwrap());
+    let kept = kept.concat();
+    let count = |id: &String| kept.iter().filter(|entry| entry.id == *id).count();
+    assert!(returned.iter().all(|id| count(id) == 1), "a release that was returned is lost");
+    assert!(!returned.is_empty());
+}

@@ -64,6 +64,25 @@ impl Disk {
         })?;
         Ok(Disk { path: path.into(), file, options, process: std::process::id() })
     }
+    /// Open the file again, for reading. On Unix, check that the path still leads to this file. If
+    /// the path led to another file, the lines of that file would decide what is cut off from this
+    /// file.
+    pub(super) fn again(&mut self) -> Result<Self> {
+        #[cfg_attr(not(unix), allow(unused_mut, reason = "no inodes are compared"))]
+        let mut again = Disk::open(&self.path, false)?;
+        #[cfg(unix)]
+        if again.inode()? != self.inode()? {
+            return Err(failed(&self.path, "was replaced while it was opened: open it again"));
+        }
+        Ok(again)
+    }
+    /// Return the numbers of the device and of the inode of the file.
+    #[cfg(unix)]
+    fn inode(&mut self) -> Result<(u64, u64)> {
+        use std::os::unix::fs::MetadataExt;
+        let facts = self.file()?.metadata().map_err(|error| fault(&self.path, &error))?;
+        Ok((facts.dev(), facts.ino()))
+    }
     pub(super) fn path(&self) -> &Path {
         &self.path
     }

@@ -22,6 +22,11 @@ pub(super) const LEGACY: &[u8] = b"SQLite format 3\0";
 /// The version of this layout.
 pub(super) const VERSION: u32 = 2;
 
+/// Return whether the first bytes of a file are the first bytes of a ledger of any version.
+pub(crate) fn begins(start: &[u8]) -> bool {
+    start.starts_with(MAGIC.as_bytes()) || start.starts_with(LEGACY)
+}
+
 /// The header of a ledger, which states the position of the mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {

@@ -139,23 +139,38 @@ impl View {
     }
 }
 
+/// Lines that are not written to the file yet, and the mark that counts them.
+pub(super) struct Lines {
+    pub(super) bytes: Vec<u8>,
+    pub(super) mark: Mark,
+}
+impl Lines {
+    fn push(&mut self, text: &str) {
+        let before = self.bytes.len();
+        self.mark.seal = write_line(&self.mark.seal, text, &mut self.bytes);
+        self.mark.lines += 1;
+        self.mark.end += (self.bytes.len() - before) as u64;
+    }
+}
 /// The data of a transaction that are not written to the file yet.
 pub(super) struct Pending {
     pub(super) from: u64,
-    pub(super) lines: Vec<u8>,
-    pub(super) mark: Mark,
+    pub(super) lines: Lines,
+    /// The same lines, with the spare text of each entry instead of its release. The length of
+    /// these lines does not depend on the releases.
+    pub(super) spare: Lines,
     accounts: BTreeMap<String, Account>,
     entries: Vec<Entry>,
 }
 impl Pending {
     pub(super) fn after(mark: Mark) -> Self {
         let (accounts, entries) = (BTreeMap::new(), Vec::new());
-        Pending { from: mark.end, lines: Vec::new(), mark, accounts, entries }
+        let lines = || Lines { bytes: Vec::new(), mark: mark.clone() };
+        Pending { from: mark.end, lines: lines(), spare: lines(), accounts, entries }
     }
     fn push(&mut self, text: &str) {
-        self.mark.seal = write_line(&self.mark.seal, text, &mut self.lines);
-        self.mark.lines += 1;
-        self.mark.end = self.from + self.lines.len() as u64;
+        self.lines.push(text);
+        self.spare.push(text);
     }
 }
 
@@ -218,9 +233,14 @@ impl Tables for Rows<'_> {
         (0..count).map(|index| self.read_entry(account, index)).collect()
     }
     fn add_entry(&mut self, entry: &Entry) -> Result<()> {
+        self.add_entry_or(entry, &entry.release)
+    }
+    fn add_entry_or(&mut self, entry: &Entry, spare: &str) -> Result<()> {
         let pending = self.pending()?;
-        pending.push(&write_entry(entry));
-        pending.entries.push(entry.clone());
+        pending.lines.push(&write_entry(entry));
+        let entry = entry.clone();
+        pending.spare.push(&write_entry(&Entry { release: spare.to_owned(), ..entry.clone() }));
+        pending.entries.push(entry);
         Ok(())
     }
 }

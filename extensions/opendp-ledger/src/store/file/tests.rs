@@ -93,6 +93,23 @@ fn a_reader_leaves_out_a_release_that_is_possibly_not_durable() {
     assert!(!spend(&writer, "1").unwrap());
 }
 #[test]
+fn spaces_that_reserve_room_are_cut_off() {
+    let (_folder, path) = unmarked();
+    let bytes = std::fs::read(&path).unwrap();
+    // A process was killed after it reserved room, or after it wrote lines that are shorter than
+    // the room.
+    for lines in [&bytes[..], &bytes[..bytes.len() - 1]] {
+        std::fs::write(&path, [lines, &[b' '; 700]].concat()).unwrap();
+        let ledger = Ledger::open(&path).unwrap();
+        let charged = usize::from(lines.ends_with(b"\n"));
+        assert_eq!(ledger.history("b").unwrap().len(), charged);
+        let length = std::fs::metadata(&path).unwrap().len();
+        assert!(charged == 0 || length == bytes.len() as u64);
+        assert!(spend(&ledger, "2").unwrap());
+        assert_eq!(Ledger::open(&path).unwrap().history("b").unwrap().len(), charged + 1);
+    }
+}
+#[test]
 fn whoever_opens_a_ledger_without_lines_makes_its_name_durable() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("l");
