@@ -11,13 +11,13 @@ use clap::error::ErrorKind;
 use opendp_analysis::context::{ErrorIn, visible};
 use opendp_core::erased::{AnyDistance, AnyMeasurement};
 use opendp_core::{Codec, Error, Result};
-use opendp_ledger::{Failure, Ledger, Terms, say_float};
+use opendp_ledger::{Caution, Failure, Ledger, Terms, say_float};
 use opendp_registry::Document;
 use opendp_study::{CellType, Cells, Charge, ChargeCheck, Outcome, Study};
 use serde_json::{Value as Json, json};
 
 use crate::budget;
-use crate::caution::{self, Caution};
+use crate::caution;
 use crate::columns::{self, Columns};
 use crate::data::{self, Source};
 use crate::{Answer, command, words};
@@ -171,7 +171,7 @@ fn warn(arguments: &Arguments, study: &Study, as_json: bool) -> Result<()> {
         Some(rows) => u64::try_from(rows).ok(),
         None => arguments.budget.as_ref().and_then(budget::people),
     };
-    Caution::new(&loss, people).warn(words::parts(measurement.measure()), as_json);
+    caution::warn(&Caution::new(&loss, people), words::parts(measurement.measure()), as_json);
     warn_of_bools(study, as_json);
     Ok(())
 }

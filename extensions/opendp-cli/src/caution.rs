@@ -4,85 +4,26 @@ use std::{path::Path, time::UNIX_EPOCH};
 
 use opendp_analysis::context::visible;
 use opendp_core::{Constructed, Error, Result};
-use opendp_ledger::{Release, cautions};
+use opendp_ledger::{Caution, Release};
 use serde_json::{Value as Json, json};
 
-/// The known facts about a loss.
-pub(crate) struct Caution {
-    /// The epsilon or the rho of the loss.
-    loss: Option<f64>,
-    delta: Option<f64>,
-    /// The number of people in the data, if stated.
-    size: Option<u64>,
+/// Check that a loss is finite, and that its delta is below 1. A part that is not known is not
+/// checked.
+pub(crate) fn check(caution: &Caution) -> Result<()> {
+    if caution.no_bound().is_some() {
+        return Err(Error::InvalidDistance(
+            "the loss has no bound, so the release gives no protection. Add noise, or state \
+             --allow-infinite-loss to release anyway"
+                .into(),
+        ));
+    }
+    Ok(())
 }
-impl Caution {
-    /// Read a loss from JSON. The JSON has the form in which a map returns its result.
-    pub(crate) fn new(loss: &Json, size: Option<u64>) -> Self {
-        let (loss, delta) = match loss {
-            Json::Array(parts) => match &parts[..] {
-                [loss, delta] => (bound(loss), number(delta)),
-                _ => (None, None),
-            },
-            loss => (bound(loss), None),
-        };
-        Caution { loss, delta, size }
+/// Print warnings on standard error. `parts` are the names of the parts of the loss.
+pub(crate) fn warn(caution: &Caution, parts: &[&str], as_json: bool) {
+    for warning in caution.warnings(parts.first().copied().unwrap_or("the loss")) {
+        say(&warning, as_json);
     }
-    /// Try a few small distances in turn. Find the loss of a measurement at the first distance at
-    /// which neighbours exist and the map has a result. Return `None` if none of the distances is
-    /// suitable.
-    pub(crate) fn at_small_distance(
-        made: &Constructed,
-        size: impl Fn(&Json) -> Option<u64>,
-    ) -> Option<Self> {
-        // A metric reads its distances from a number or from a list. Under the symmetric distance,
-        // tables of a stated size are never at distance 1.
-        let distances = [json!(1), json!(2), json!([1, 1]), json!([1, 1, 1])];
-        let mut near = distances.iter().filter(|d_in| made.check_neighbours(d_in).is_ok());
-        let loss = near.find_map(|d_in| made.map(d_in).ok())?;
-        Some(Caution::new(&loss, size(&loss)))
-    }
-    /// Check that the loss is finite, and that delta is below 1. A part that is `None` is not
-    /// checked.
-    pub(crate) fn check(&self) -> Result<()> {
-        if self.no_bound().is_some() {
-            return Err(Error::InvalidDistance(
-                "the loss has no bound, so the release gives no protection. Add noise, or state \
-                 --allow-infinite-loss to release anyway"
-                    .into(),
-            ));
-        }
-        Ok(())
-    }
-    /// Say which part of the loss has no bound: an infinite loss, or a delta of 1 or more. A part
-    /// that is `None` is not checked.
-    fn no_bound(&self) -> Option<&'static str> {
-        if self.loss.is_some_and(|loss| !(loss < f64::INFINITY)) {
-            return Some("the loss is infinite");
-        }
-        self.delta.is_some_and(|delta| !(delta < 1.0)).then_some("the delta is 1")
-    }
-    /// Print warnings on standard error. `parts` are the names of the parts of the loss.
-    pub(crate) fn warn(&self, parts: &[&str], as_json: bool) {
-        for warning in self.warnings(parts.first().copied().unwrap_or("the loss")) {
-            say(&warning, as_json);
-        }
-    }
-    fn warnings(&self, name: &str) -> Vec<String> {
-        cautions(name, self.loss, self.delta, self.size)
-    }
-}
-/// Return the number that bounds a loss. For a privacy profile or a Renyi curve, return infinity if
-/// the release gives no protection, and `None` otherwise.
-fn bound(loss: &Json) -> Option<f64> {
-    let Json::Object(curve) = loss else { return number(loss) };
-    let nothing = |key: &str, bound: f64| {
-        let points = curve.get(key).and_then(Json::as_array);
-        let above = |point: &Json| point.get(1).and_then(number);
-        points.is_some_and(|points| {
-            points.iter().all(|point| above(point).is_some_and(|y| bound <= y))
-        })
-    };
-    (nothing("profile", 1.0) || nothing("renyi", f64::INFINITY)).then_some(f64::INFINITY)
 }
 /// Warn if no two inputs are at the distance `d_in`.
 pub(crate) fn of_distance(made: &Constructed, d_in: &Json, as_json: bool) {
@@ -112,11 +53,7 @@ pub(crate) fn without_bound(made: &Constructed, loss: &Json) -> Option<String> {
 pub(crate) fn of_release(made: &Constructed) -> Option<String> {
     let Constructed::Measurement(_) = made else { return None };
     match Caution::at_small_distance(made, |_| None) {
-        Some(caution) => Some(format!(
-            "{} at the smallest distance of neighbours, so this release is not protected, and may \
-             be the exact answer: use noise with a larger scale, above 0",
-            caution.no_bound()?
-        )),
+        Some(caution) => caution.of_release(),
         None => Some(
             "no bound on the loss of this release at a small distance is known: find the loss at \
              the distance of neighbours with the operation `map`"
@@ -160,44 +97,5 @@ fn print(kind: &str, message: &str, as_json: bool) {
         eprintln!("{}", json!({kind: message}));
     } else {
         eprintln!("{kind}: {message}");
-    }
-}
-fn number(json: &Json) -> Option<f64> {
-    match json {
-        Json::Number(number) => number.as_f64(),
-        Json::String(text) => text.parse().ok(),
-        _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn refuses_what_has_no_bound_and_warns_of_what_is_large() {
-        for none in [
-            json!("Infinity"),
-            json!(["Infinity", 0.0]),
-            json!([1.0, 1.0]),
-            json!({"profile": [[0.0, 1.0], [1.0, 1.0]]}),
-            json!({"renyi": [[2.0, "Infinity"], [4.0, "Infinity"]]}),
-            json!({"renyi": []}),
-            json!([{"profile": [[0.0, 1.0]]}, 0.0]),
-            json!([{"renyi": [[2.0, "Infinity"]]}, 1e-6]),
-        ] {
-            assert!(Caution::new(&none, None).check().is_err(), "{none}");
-        }
-        for (some, warnings) in [
-            (json!(10.5), 1),
-            (json!([1.0, 1e-3]), 1),
-            (json!([11.0, 1.1e-3]), 2),
-            (json!({"profile": [[0.0, 1.0], [1.0, 0.5]]}), 0),
-            (json!({"renyi": [[2.0, 1.0], [4.0, "Infinity"]]}), 0),
-        ] {
-            let caution = Caution::new(&some, Some(1000));
-            assert!(caution.check().is_ok(), "{some}");
-            assert_eq!(caution.warnings("epsilon").len(), warnings, "{some}");
-        }
     }
 }

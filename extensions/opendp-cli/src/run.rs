@@ -6,12 +6,12 @@ use clap::error::ErrorKind;
 use opendp_core::erased::{AnyMeasurement, AnyValue};
 use opendp_core::{Carrier, Codec, Constructed, Domain, Error, Measure, Metric, Result};
 use opendp_data::depends_on_records;
-use opendp_ledger::{Failure, Ledger, Request};
+use opendp_ledger::{Caution, Failure, Ledger, Request};
 use opendp_measurements::is_near_end;
 use opendp_registry::Registry;
 use serde_json::{Value as Json, json};
 
-use crate::caution::{self, Caution};
+use crate::caution;
 use crate::{budget, command, data, operations, words};
 
 mod report;
@@ -149,15 +149,15 @@ impl Run<'_> {
         let loss = self.d_in.map(map).transpose()?;
         // The number of people matters only for a loss with a delta.
         let size = |loss: &Json| loss.as_array().and_then(|_| self.size(measurement));
-        let caution = match &loss {
+        let known = match &loss {
             Some(loss) => Some(Caution::new(loss, size(loss))),
             None => Caution::at_small_distance(made, size),
         };
-        self.check_loss(caution.as_ref())?;
+        self.check_loss(known.as_ref())?;
         // If the accuracy exceeds all floats, release without a stated accuracy.
         let accuracy = measurement.accuracy(ALPHA).unwrap_or_else(|_| vec![None]);
         let parts = words::parts(measurement.measure());
-        let warn = || caution.iter().for_each(|caution| caution.warn(parts, self.as_json));
+        let warn = || known.iter().for_each(|known| caution::warn(known, parts, self.as_json));
         let (release, charge) = match (&self.charge, self.d_in) {
             (Some(charge), Some(d_in)) => self.charged(charge, d_in, measurement, &warn)?,
             _ => {
@@ -192,8 +192,8 @@ impl Run<'_> {
     fn check_loss(&self, caution: Option<&Caution>) -> Result<()> {
         match caution {
             _ if self.infinite => Ok(()),
-            Some(caution) if self.d_in.is_some() => caution.check(),
-            Some(caution) if caution.check().is_ok() => Ok(()),
+            Some(caution) if self.d_in.is_some() => caution::check(caution),
+            Some(caution) if caution.no_bound().is_none() => Ok(()),
             _ => Err(Error::InvalidDistance(
                 "no bound on the loss at a small distance is known: state the distance of \
                  neighbours with --d-in, or state --allow-infinite-loss to release anyway"

@@ -1,6 +1,8 @@
 //! Warnings about losses that give little or no protection.
 
+use opendp_core::Constructed;
 use opendp_core::arith::Exact;
+use serde_json::{Value as Json, json};
 
 use crate::loss::Loss;
 use crate::words::say;
@@ -35,6 +37,90 @@ pub fn cautions(
         format!("{name} is {loss}, which is above {LARGE}: it gives little protection")
     });
     loss.into_iter().chain(delta.and_then(|delta| of_delta(delta, people))).collect()
+}
+/// What is known about the loss of a release.
+pub struct Caution {
+    /// The epsilon or the rho of the loss.
+    loss: Option<f64>,
+    delta: Option<f64>,
+    /// The number of people in the data, if it is known.
+    people: Option<u64>,
+}
+impl Caution {
+    /// Read a loss from JSON. The JSON has the form in which a map returns its result. `people` is
+    /// the number of people in the data, if it is known.
+    ///
+    /// ```
+    /// # use opendp_ledger::Caution;
+    /// # use serde_json::json;
+    /// assert!(Caution::new(&json!(1.0), None).no_bound().is_none());
+    /// assert_eq!(Caution::new(&json!("Infinity"), None).no_bound(), Some("the loss is infinite"));
+    /// ```
+    pub fn new(loss: &Json, people: Option<u64>) -> Self {
+        let (loss, delta) = match loss {
+            Json::Array(parts) => match &parts[..] {
+                [loss, delta] => (bound(loss), number(delta)),
+                _ => (None, None),
+            },
+            loss => (bound(loss), None),
+        };
+        Caution { loss, delta, people }
+    }
+    /// Try a few small distances in turn. Find the loss of a measurement at the first distance at
+    /// which neighbours exist and the map has a result. Return `None` if none of the distances is
+    /// suitable. `people` returns the number of people in the data, if it is known.
+    pub fn at_small_distance(
+        made: &Constructed,
+        people: impl Fn(&Json) -> Option<u64>,
+    ) -> Option<Self> {
+        // A metric reads its distances from a number or from a list. Under the symmetric distance,
+        // tables of a stated size are never at distance 1.
+        let distances = [json!(1), json!(2), json!([1, 1]), json!([1, 1, 1])];
+        let mut near = distances.iter().filter(|d_in| made.check_neighbours(d_in).is_ok());
+        let loss = near.find_map(|d_in| made.map(d_in).ok())?;
+        Some(Caution::new(&loss, people(&loss)))
+    }
+    /// Say which part of the loss has no bound: an infinite loss, or a delta of 1 or more. A part
+    /// that is not known is not checked.
+    pub fn no_bound(&self) -> Option<&'static str> {
+        if self.loss.is_some_and(|loss| !(loss < f64::INFINITY)) {
+            return Some("the loss is infinite");
+        }
+        self.delta.is_some_and(|delta| !(delta < 1.0)).then_some("the delta is 1")
+    }
+    /// Return a warning if the loss at a small distance has no bound. Then a release may be the
+    /// exact answer.
+    pub fn of_release(&self) -> Option<String> {
+        Some(format!(
+            "{} at the smallest distance of neighbours, so this release is not protected, and may \
+             be the exact answer: use noise with a larger scale, above 0",
+            self.no_bound()?
+        ))
+    }
+    /// Return the warnings of [`cautions`]. `name` is the name of the epsilon or of the rho.
+    pub fn warnings(&self, name: &str) -> Vec<String> {
+        cautions(name, self.loss, self.delta, self.people)
+    }
+}
+/// Return the number that bounds a loss. For a privacy profile or a Renyi curve, return infinity if
+/// the release gives no protection, and `None` otherwise.
+fn bound(loss: &Json) -> Option<f64> {
+    let Json::Object(curve) = loss else { return number(loss) };
+    let nothing = |key: &str, bound: f64| {
+        let points = curve.get(key).and_then(Json::as_array);
+        let above = |point: &Json| point.get(1).and_then(number);
+        points.is_some_and(|points| {
+            points.iter().all(|point| above(point).is_some_and(|y| bound <= y))
+        })
+    };
+    (nothing("profile", 1.0) || nothing("renyi", f64::INFINITY)).then_some(f64::INFINITY)
+}
+fn number(json: &Json) -> Option<f64> {
+    match json {
+        Json::Number(number) => number.as_f64(),
+        Json::String(text) => text.parse().ok(),
+        _ => None,
+    }
 }
 impl Loss {
     /// Return the warnings of [`cautions`] about this loss.
@@ -93,6 +179,32 @@ mod tests {
         assert_eq!(cautions("rho", None, None, None), Vec::<String>::new());
         let infinite = cautions("rho", Some(f64::INFINITY), None, None);
         assert!(infinite[0].starts_with("rho is infinity"), "{infinite:?}");
+    }
+    #[test]
+    fn refuses_what_has_no_bound_and_warns_of_what_is_large() {
+        for none in [
+            json!("Infinity"),
+            json!(["Infinity", 0.0]),
+            json!([1.0, 1.0]),
+            json!({"profile": [[0.0, 1.0], [1.0, 1.0]]}),
+            json!({"renyi": [[2.0, "Infinity"], [4.0, "Infinity"]]}),
+            json!({"renyi": []}),
+            json!([{"profile": [[0.0, 1.0]]}, 0.0]),
+            json!([{"renyi": [[2.0, "Infinity"]]}, 1e-6]),
+        ] {
+            assert!(Caution::new(&none, None).no_bound().is_some(), "{none}");
+        }
+        for (some, warnings) in [
+            (json!(10.5), 1),
+            (json!([1.0, 1e-3]), 1),
+            (json!([11.0, 1.1e-3]), 2),
+            (json!({"profile": [[0.0, 1.0], [1.0, 0.5]]}), 0),
+            (json!({"renyi": [[2.0, 1.0], [4.0, "Infinity"]]}), 0),
+        ] {
+            let caution = Caution::new(&some, Some(1000));
+            assert!(caution.no_bound().is_none(), "{some}");
+            assert_eq!(caution.warnings("epsilon").len(), warnings, "{some}");
+        }
     }
     #[test]
     fn a_loss_names_its_parts() {

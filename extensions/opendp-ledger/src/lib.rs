@@ -164,7 +164,7 @@ mod tight;
 mod units;
 mod words;
 
-pub use crate::cautions::cautions;
+pub use crate::cautions::{Caution, cautions};
 pub use crate::failure::Failure;
 pub use crate::journal::ContextJournal;
 pub use crate::ledger::Ledger;

@@ -7,6 +7,9 @@ mod parts;
 pub(crate) mod run;
 mod types;
 
+use std::ffi::CString;
+use std::sync::OnceLock;
+
 use opendp_core::erased::{
     AnyDomain, AnyFunction, AnyMeasure, AnyMeasurement, AnyMetric, AnyOdometer, AnyTransformation,
     AnyValue,
@@ -81,8 +84,18 @@ pub(crate) struct Measurement {
     pub(crate) recipe: Recipe,
     /// The type of the release, if it is known.
     pub(crate) release: Option<TypeName>,
+    /// A warning before a release, if the loss at a small distance has no bound.
+    warning: OnceLock<Option<CString>>,
 }
 impl Measurement {
+    pub(crate) fn new(
+        made: AnyMeasurement,
+        links: usize,
+        recipe: Recipe,
+        release: Option<TypeName>,
+    ) -> Self {
+        Measurement { made, links, recipe, release, warning: OnceLock::new() }
+    }
     pub(crate) fn links(&self) -> usize {
         self.links
     }
@@ -149,7 +162,7 @@ pub(crate) fn to_python(
             Py::new(py, Transformation { made, links, recipe })?.into_any()
         }
         Constructed::Measurement(made) => {
-            Py::new(py, Measurement { made, links, recipe, release: result })?.into_any()
+            Py::new(py, Measurement::new(made, links, recipe, result))?.into_any()
         }
         Constructed::Function(made) => {
             let input = output.args().first().cloned().unwrap_or_else(AnyValue::type_name);

@@ -7,6 +7,7 @@ import pickle
 import re
 import subprocess
 import sys
+import warnings
 from decimal import Decimal
 from fractions import Fraction
 
@@ -375,6 +376,21 @@ def test_an_interrupt_in_a_membership_function_stops_the_program():
     with pytest.raises(KeyboardInterrupt):
         domain.member(1)
     assert COUNT([1]) == 1
+
+
+def test_a_release_without_noise_warns():
+    """A scale of 0 can be a slip, such as an integer division: the release is the exact answer."""
+    for noise in (dp.m.then_laplace(scale=1 // 2), dp.m.then_gaussian(scale=0.0)):
+        exact = COUNT >> noise
+        for release in (exact, exact.invoke):
+            with pytest.warns(UserWarning, match="the loss is infinite.*may be the exact answer"):
+                assert release([1, 2, 3]) == 3
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        (COUNT >> dp.m.then_laplace(scale=0.5))([1, 2, 3])
+        # A question about replaced records has no neighbours at the distance 1.
+        fixed = dp.vector_domain(dp.atom_domain(T=float, nan=False), size=3), METRIC
+        (fixed >> dp.t.then_clamp((0.0, 1.0)) >> dp.t.then_mean() >> dp.m.then_laplace(1.0))([1.0] * 3)
 
 
 def test_a_float_is_not_a_text_as_a_key():

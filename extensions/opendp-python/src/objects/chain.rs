@@ -91,7 +91,7 @@ pub(crate) fn then(
     };
     let made = made.or_raise(py)?;
     let links = check_links(links).or_raise(py)?;
-    Ok(Some(Py::new(py, Measurement { made, links, recipe, release })?.into_any()))
+    Ok(Some(Py::new(py, Measurement::new(made, links, recipe, release))?.into_any()))
 }
 /// Check that a function takes releases of a type. Without this check, the error would come at the
 /// first release, after the loss of this release is charged. If a type is unknown, check nothing.

@@ -4,6 +4,7 @@ use std::ffi::CString;
 
 use opendp_core::erased::{AnyDistance, AnyDomain, AnyFunction, AnyMetric, AnyValue};
 use opendp_core::{Constructed, Domain as _, Error, PrivacyProfile, Result, Space, TypeName};
+use opendp_ledger::Caution;
 use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 
@@ -38,6 +39,7 @@ macro_rules! runs {
         impl $class {
             $(#[$run])*
             fn __call__<'py>(&self, arg: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+                self.before(arg.py())?;
                 let value = run(arg, self.made.input().domain(), self.made.function())?;
                 self.output(arg.py(), &value)
             }
@@ -80,6 +82,10 @@ runs! {
     }
 }
 impl Transformation {
+    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "a measurement can warn")]
+    fn before(&self, _py: Python<'_>) -> PyResult<()> {
+        Ok(())
+    }
     fn output<'py>(&self, py: Python<'py>, value: &AnyValue) -> PyResult<Bound<'py, PyAny>> {
         values::to_python(py, value)
     }
@@ -92,6 +98,21 @@ const SESSIONS: [&str; 3] =
     ["make_adaptive_composition", "make_privacy_filter", "make_sequential_composition"];
 
 impl Measurement {
+    /// Warn before a release if the loss at a small distance has no bound, as the command `opendp`
+    /// does. Such a release may be the exact answer, for example if the scale of its noise is 0.
+    fn before(&self, py: Python<'_>) -> PyResult<()> {
+        if self.warning.get().is_none() {
+            let made = Constructed::from(self.made.clone());
+            let caution = || Caution::at_small_distance(&made, |_| None)?.of_release();
+            // A map can run Python code, which can also call this measurement. So no lock is held.
+            let text = detached(py, || Ok(caution()))?.and_then(|text| CString::new(text).ok());
+            let _ = self.warning.set(text);
+        }
+        match self.warning.get() {
+            Some(Some(text)) => PyErr::warn(py, &py.get_type::<PyUserWarning>(), text, 1),
+            _ => Ok(()),
+        }
+    }
     /// Convert a release to a Python value. If the release is a session, the session can state its
     /// loss at a distance in the metric of the measurement. The session can do so only if the input
     /// space of the measurement is the input space of the session. So a session that a chain opens
