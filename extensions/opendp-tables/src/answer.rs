@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
-    ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray,
+    ArrayRef, BooleanArray, Date32Array, Float64Array, Int64Array, RecordBatch, StringArray,
+    TimestampMicrosecondArray,
 };
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
@@ -134,7 +135,7 @@ fn arrow(error: ArrowError) -> Error {
 fn key_column(plan: &Plan, groups: &[&Group], place: usize) -> ArrayRef {
     let kind = plan.keys.get(place).map_or(Type::Text, |key| key.kind);
     let texts = groups.iter().map(|group| group.get(place).map_or("", String::as_str));
-    let values = texts.map(|text| Value::read(text, kind));
+    let values = texts.map(|text| Value::read_released(text, kind));
     match kind {
         Type::Boolean => Arc::new(BooleanArray::from_iter(values.map(|value| match value {
             Some(Value::Boolean(value)) => Some(value),
@@ -144,6 +145,18 @@ fn key_column(plan: &Plan, groups: &[&Group], place: usize) -> ArrayRef {
             Some(Value::Integer(value)) => Some(value),
             _ => None,
         }))),
+        // A day of the calendar fits into 32 bits.
+        Type::Date => Arc::new(Date32Array::from_iter(values.map(|value| match value {
+            Some(Value::Date(day)) => i32::try_from(day).ok(),
+            _ => None,
+        }))),
+        Type::Timestamp => {
+            let times = values.map(|value| match value {
+                Some(Value::Timestamp(time)) => Some(time),
+                _ => None,
+            });
+            Arc::new(TimestampMicrosecondArray::from_iter(times))
+        }
         _ => Arc::new(StringArray::from_iter(values.map(|value| match value {
             Some(Value::Text(text)) => Some(text),
             _ => None,

@@ -16,10 +16,13 @@ use crate::metadata::{PrivacyUnit, Table};
 mod aggregates;
 mod bounds;
 mod candidates;
+mod dates;
+mod functions;
 mod keys;
 mod post;
 mod rows;
 mod source;
+mod texts;
 mod weights;
 
 pub(crate) use aggregates::Output;
@@ -29,7 +32,7 @@ pub(crate) use weights::named;
 /// The largest number of nodes in the expressions of a query.
 const MOST_NODES: usize = 20_000;
 /// The largest number of levels of an expression. Recursive functions process expressions, so more
-/// levels could overflow the stack. One level of an expression gives at most ten levels of the
+/// levels could overflow the stack. One level of an expression gives at most 40 levels of the
 /// printed statement. [`PRINTED`](crate::engine::parse::PRINTED) bounds the levels of a statement.
 const MOST_LEVELS: usize = 200;
 /// The largest number of [steps](Row::steps) of all expressions of a query together. An engine

@@ -111,15 +111,33 @@ pub fn remark(session: &Session) {
 /// # Errors
 /// The reason, for example that the disk is full.
 pub fn printed(text: &str) -> Result<(), String> {
-    let mut out = std::io::stdout();
-    let done = writeln!(out, "{text}").and_then(|()| out.flush());
-    done.map_err(|error| format!("the answer cannot be printed: {error}"))
+    written(text).map_err(unprinted)
 }
-/// Print a text to standard output.
+fn written(text: &str) -> std::io::Result<()> {
+    let mut out = std::io::stdout();
+    writeln!(out, "{text}").and_then(|()| out.flush())
+}
+fn unprinted(error: std::io::Error) -> String {
+    format!("the answer cannot be printed: {error}")
+}
+/// Print a text to standard output. If the reader closes the pipe early, as `head` does, this is no
+/// error, because the text can be printed again.
 ///
 /// # Errors
 /// `FailedFunction` when the text cannot be printed.
 pub fn print(text: &str) -> Result<()> {
+    match written(text) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Error::FailedFunction(unprinted(error)))
+        }
+        _ => Ok(()),
+    }
+}
+/// Print an answer that was charged to standard output.
+///
+/// # Errors
+/// `FailedFunction` when the answer cannot be printed, also if the reader closes the pipe early.
+pub fn print_charged(text: &str) -> Result<()> {
     printed(text).map_err(Error::FailedFunction)
 }
 /// Check that files can be written, before a budget is charged. `config` is the metadata file. Each

@@ -8,6 +8,7 @@ use crate::Dialect;
 use crate::metadata::Table;
 
 mod background;
+mod dates;
 mod embedded;
 mod files;
 mod header;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::Float64Array;
-use datafusion::arrow::datatypes::DataType;
+use datafusion::arrow::datatypes::{DataType, TimeUnit};
 use datafusion::common::cast::as_float64_array;
 use datafusion::error::DataFusionError;
 use datafusion::logical_expr::{
@@ -72,6 +72,43 @@ fn clamped(arguments: &[ColumnarValue]) -> Result<ColumnarValue, DataFusionError
         Some(if high < raised { high } else { raised })
     });
     Ok(ColumnarValue::Array(Arc::new(moved.collect::<Float64Array>())))
+}
+/// Make the function `date_trunc`. In contrast to the function of DataFusion, the result for a date
+/// is a date. The function runs only on released values.
+pub(crate) fn date_trunc_function() -> ScalarUDF {
+    ScalarUDF::new_from_impl(DateTrunc(Signature::any(2, Volatility::Immutable)))
+}
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct DateTrunc(Signature);
+impl ScalarUDFImpl for DateTrunc {
+    fn name(&self) -> &str {
+        "date_trunc"
+    }
+    fn signature(&self) -> &Signature {
+        &self.0
+    }
+    fn return_type(&self, types: &[DataType]) -> Result<DataType, DataFusionError> {
+        match types {
+            [_, kind @ (DataType::Date32 | DataType::Timestamp(..))] => Ok(kind.clone()),
+            [_, other] => Err(DataFusionError::Plan(format!(
+                "date_trunc: expected a date or a time, found {other}: state the `type` `date` or \
+                 `timestamp` in the metadata"
+            ))),
+            _ => Err(DataFusionError::Plan("date_trunc: expected a period and a date".into())),
+        }
+    }
+    fn invoke_with_args(
+        &self,
+        mut args: ScalarFunctionArgs,
+    ) -> Result<ColumnarValue, DataFusionError> {
+        let kind = args.return_field.data_type().clone();
+        let time = DataType::Timestamp(TimeUnit::Microsecond, None);
+        if let (DataType::Date32, Some(value)) = (&kind, args.args.get_mut(1)) {
+            *value = value.cast_to(&time, None)?;
+        }
+        let function = datafusion::functions::datetime::date_trunc();
+        function.inner().invoke_with_args(args)?.cast_to(&kind, None)
+    }
 }
 pub(crate) fn quantile_function() -> AggregateUDF {
     create_udaf(

@@ -4,6 +4,7 @@
 //! engines. All expressions are total: for every row, an expression gives a value or null, but no
 //! error.
 
+use crate::calendar::{Part, Period};
 use crate::{Type, Value};
 
 mod sizes;
@@ -44,6 +45,38 @@ pub(crate) enum Row {
     Float(Box<Row>),
     /// A number moved into bounds.
     Clamp(Box<Row>, f64, f64),
+    /// A part of a date or a time, as an integer.
+    Part(Part, Box<Row>),
+    /// The start of the period that contains a date or a time.
+    Start(Period, Box<Row>),
+    /// The date of a time.
+    Day(Box<Row>),
+    /// The time at which a date begins.
+    Midnight(Box<Row>),
+    /// Whether a text matches a pattern of LIKE, or of ILIKE if the last field is true.
+    Like(Box<Row>, String, bool),
+    /// A text that a function makes from a text.
+    Text(TextFunction, Box<Row>),
+    /// The number of characters of a text.
+    Length(Box<Row>),
+    /// The texts one after the other. Null if one of them is null.
+    Joined(Vec<Row>),
+}
+/// A function from a text to a text. The numbers are public. They count characters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum TextFunction {
+    Lower,
+    Upper,
+    /// Remove the spaces at both ends.
+    Trim,
+    /// Remove the spaces at the start.
+    TrimStart,
+    /// Remove the spaces at the end.
+    TrimEnd,
+    /// The characters from a place on, counted from 1. With a second number, at most this many.
+    Part(i64, Option<i64>),
+    /// At most this many characters at the start.
+    Left(i64),
 }
 /// Arithmetic of two floats. A division by 0 gives null.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -95,7 +128,12 @@ impl Row {
                 values.chain(otherwise.as_deref()).find_map(Row::kind)
             }
             Row::Coalesce(all) => all.iter().find_map(Row::kind),
-            Row::NullIf(value, _) => value.kind(),
+            Row::NullIf(value, _) | Row::Start(_, value) => value.kind(),
+            Row::Part(..) | Row::Length(_) => Some(Type::Integer),
+            Row::Day(_) => Some(Type::Date),
+            Row::Midnight(_) => Some(Type::Timestamp),
+            Row::Like(..) => Some(Type::Boolean),
+            Row::Text(..) | Row::Joined(_) => Some(Type::Text),
         }
     }
 }

@@ -67,6 +67,7 @@
 
 mod answer;
 mod budget;
+mod calendar;
 mod check;
 mod columns;
 pub mod command;

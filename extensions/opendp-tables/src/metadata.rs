@@ -13,6 +13,7 @@ use serde_json::Value as Json;
 
 use crate::{Type, Value};
 
+mod dates;
 mod file;
 
 pub use file::{BudgetText, Metadata};
@@ -102,12 +103,19 @@ impl PrivacyUnit {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Column {
-    /// The type of the column's cells. A cell of another type is read as null.
+    /// The type of the column's cells. A cell that cannot be read as this type is null.
     #[serde(rename = "type")]
     pub kind: Type,
     /// Numbers are moved into these bounds before they are aggregated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bounds: Option<[f64; 2]>,
+    /// The first date or time of a column of dates or times, as a text of ISO 8601. It needs
+    /// `upper`. If both are stated, the periods and years between them are public keys.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lower: Option<String>,
+    /// The last date or time of a column of dates or times, as a text of ISO 8601.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upper: Option<String>,
     /// All keys that groups may have. Each key gives a group of the answer, even if the group has
     /// no rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -131,12 +139,18 @@ impl Column {
     /// Describe a column of a type.
     pub fn new(kind: Type) -> Self {
         let (bounds, keys, candidates) = (None, None, None);
-        Column { kind, bounds, keys, candidates, weight: None, complete: false }
+        let (lower, upper) = (None, None);
+        Column { kind, bounds, lower, upper, keys, candidates, weight: None, complete: false }
     }
     /// State the bounds of the column.
     #[must_use]
     pub fn bounds(self, low: f64, high: f64) -> Self {
         Column { bounds: Some([low, high]), ..self }
+    }
+    /// State the first and the last date or time of the column, as texts of ISO 8601.
+    #[must_use]
+    pub fn between(self, lower: &str, upper: &str) -> Self {
+        Column { lower: Some(lower.to_owned()), upper: Some(upper.to_owned()), ..self }
     }
     /// State all keys that groups may have.
     #[must_use]
@@ -163,9 +177,17 @@ impl Column {
         let read = |key: &Json| Value::key(key, self.kind);
         keys.iter().map(read).collect::<Result<Vec<_>>>().map(Some)
     }
+    /// Return the first and the last date or time, if they are stated.
+    pub(crate) fn range(&self) -> Result<Option<(i64, i64)>> {
+        dates::range(self)
+    }
     fn check(&self) -> Result<()> {
         self.weight.map_or(Ok(()), check_weight)?;
+        self.range()?;
         if let Some([low, high]) = self.bounds {
+            if self.kind.is_calendar() {
+                return Err(Error::argument("bounds", dates::INSTEAD));
+            }
             if !self.kind.is_number() {
                 return Err(Error::argument("bounds", "expected a column of numbers"));
             }

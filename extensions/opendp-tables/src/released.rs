@@ -12,7 +12,8 @@ use crate::ir::{Key, Plan};
 use crate::mechanisms::Mechanisms;
 use crate::sql::seeded;
 
-/// The keys of a group, as text.
+/// The keys of a group, as text. In exact results, the texts are those that engines print. In noisy
+/// results, dates and times are texts of ISO 8601.
 pub(crate) type Group = Vec<String>;
 
 /// The exact results of a plan. These results are private.
@@ -125,7 +126,15 @@ pub(crate) fn noisy(plan: &Plan, mechanisms: &Mechanisms, exact: &Exact) -> Resu
         groups.iter().map(place).collect::<Result<Vec<usize>>>()
     };
     let choices = mechanisms.choices.iter().map(choose).collect::<Result<_>>()?;
+    let groups = groups.iter().map(|group| released(plan, group)).collect();
     Ok(Noisy { groups, sums, choices })
+}
+/// Write the keys of a group in the form in which releases store them.
+fn released(plan: &Plan, group: &Group) -> Group {
+    let key = |(key, text): (&Key, &String)| {
+        Value::read(text, key.kind).map_or_else(|| text.clone(), |value| value.released())
+    };
+    plan.keys.iter().zip(group).map(key).collect()
 }
 /// Return the counts that decide which keys are released. The returned map has one entry for each
 /// group: the group as JSON text, and its count.
@@ -143,11 +152,13 @@ fn selected_counts(plan: &Plan, sum: usize, exact: &Exact) -> Result<HashMap<Str
         .collect()
 }
 /// Return the place of a group in the order of the released groups. Groups are sorted by the first
-/// key, then by the second key, and so on. Integers are sorted as numbers, and other keys as text.
-/// The order depends only on the released keys.
+/// key, then by the second key, and so on. Integers, dates and times are sorted as numbers, and
+/// other keys as text. The order depends only on the released keys.
 fn ordered(plan: &Plan, group: &Group) -> Vec<(i64, String)> {
     let key = |(key, text): (&Key, &String)| match Value::read(text, key.kind) {
-        Some(Value::Integer(number)) => (number, text.clone()),
+        Some(Value::Integer(number) | Value::Date(number) | Value::Timestamp(number)) => {
+            (number, text.clone())
+        }
         _ => (0, text.clone()),
     };
     plan.keys.iter().zip(group).map(key).collect()

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use datafusion::arrow::array::RecordBatch;
-use datafusion::arrow::datatypes::{DataType, Field, Schema};
+use datafusion::arrow::datatypes::{DataType, Field, Schema, TimeUnit};
 use datafusion::datasource::empty::EmptyTable;
 use datafusion::error::DataFusionError;
 use datafusion::logical_expr::LogicalPlan;
@@ -22,7 +22,7 @@ use crate::Type;
 use crate::budget::Account;
 use crate::check::{Checked, Tables, check, refused};
 use crate::engine::{DataFusion, Engine, Source, is_compressed, parse};
-use crate::functions::{clamp_function, quantile_function, weight_function};
+use crate::functions::{clamp_function, date_trunc_function, quantile_function, weight_function};
 use crate::metadata::{Metadata, check_name};
 use crate::question::Question;
 use crate::sql::quoted;
@@ -73,9 +73,9 @@ impl Session {
         let sources = sources(&metadata)?;
         Session::on(metadata, sources, engine)
     }
-    /// Open the tables of a metadata file only to explain questions. If the ledger or the budget
-    /// does not exist yet, the whole budget is shown as the remaining budget, and each release is
-    /// an error.
+    /// Open the tables of a metadata file only to explain questions and to print plans. If the
+    /// ledger or the budget does not exist yet, the whole budget is shown as the remaining budget,
+    /// and each release is an error.
     ///
     /// # Errors
     /// The errors of [`open`](Session::open), except that a ledger or a budget can be missing.
@@ -374,6 +374,8 @@ fn planner(tables: &Tables) -> Result<SessionContext> {
                 Type::Integer => DataType::Int64,
                 Type::Float => DataType::Float64,
                 Type::Text => DataType::Utf8,
+                Type::Date => DataType::Date32,
+                Type::Timestamp => DataType::Timestamp(TimeUnit::Microsecond, None),
             };
             Field::new(name, kind, true)
         };
@@ -382,6 +384,7 @@ fn planner(tables: &Tables) -> Result<SessionContext> {
         context.register_table(quoted(name), empty).map_err(wrong)?;
     }
     context.register_udf(clamp_function());
+    context.register_udf(date_trunc_function());
     context.register_udf(weight_function());
     context.register_udaf(quantile_function());
     Ok(context)

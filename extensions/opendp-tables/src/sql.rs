@@ -17,6 +17,7 @@ use crate::ir::{Addend, Bounding, Branch, Buckets, Key, Plan, Row, Sum};
 
 mod limits;
 mod rows;
+pub(crate) mod texts;
 
 pub(crate) use limits::seeded;
 pub(crate) use rows::{is_safe, quoted};

@@ -2,10 +2,13 @@
 //! linking takes a long time.
 
 mod bounds;
+mod calendar;
 mod clauses;
 mod composition;
 mod coverage;
+mod dates;
 mod direct;
+mod ends;
 mod exchanges;
 mod expansion;
 mod extremes;
@@ -13,6 +16,7 @@ mod files;
 mod gaussian;
 mod headers;
 mod individuals;
+mod kinds;
 mod ledgers;
 mod nesting;
 mod pages;
@@ -25,6 +29,7 @@ mod selection;
 mod sensitivity;
 mod sources;
 mod statistics;
+mod texts;
 mod times;
 mod weights;
 
@@ -33,7 +38,7 @@ use std::sync::Arc;
 use datafusion::arrow::array::{
     ArrayRef, AsArray, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray,
 };
-use datafusion::arrow::datatypes::{Float64Type, Int64Type};
+use datafusion::arrow::datatypes::{Float64Type, Int32Type, Int64Type};
 
 use crate::{Answer, Budget, Column, Metadata, PrivacyUnit, Session, Source, Table, Type};
 
@@ -102,6 +107,7 @@ pub(crate) fn numbers(table: &RecordBatch) -> Vec<Vec<f64>> {
             _ if column.is_null(row) => -999.0,
             DataType::Float64 => column.as_primitive::<Float64Type>().value(row),
             DataType::Int64 => column.as_primitive::<Int64Type>().value(row) as f64,
+            DataType::Int32 => f64::from(column.as_primitive::<Int32Type>().value(row)),
             DataType::Boolean => f64::from(u8::from(column.as_boolean().value(row))),
             _ => f64::NAN,
         }

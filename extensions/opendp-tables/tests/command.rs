@@ -93,7 +93,7 @@ fn only_create_makes_a_ledger_and_a_budget() {
         assert_eq!(output.status.code(), Some(1), "{output:?}");
         assert!(error.contains("NotFound") && error.contains("opendp-sql create"), "{error}");
     };
-    let all: [&[&str]; 3] = [&["budget"], &["plan"], &["query", "--epsilon", "0.5"]];
+    let all: [&[&str]; 2] = [&["budget"], &["query", "--epsilon", "0.5"]];
     // An explanation spends nothing, so it needs no ledger and no budget.
     let explained = |is_missing: bool| {
         let ask = ["explain", "--config", "study.toml", sql, "--epsilon", "0.5"];
@@ -101,6 +101,9 @@ fn only_create_makes_a_ledger_and_a_budget() {
         let note = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(text(&output).contains("costs epsilon 0.5; epsilon 1 is left"), "{output:?}");
         assert_eq!(note.contains("note: the budget does not exist yet"), is_missing, "{note}");
+        // A plan spends nothing, too.
+        let plan = run(folder.path(), &["plan", "--config", "study.toml", sql]);
+        assert!(plan.status.success() && text(&plan).contains("SUM("), "{plan:?}");
     };
     // If the file of the ledger does not exist, none of these commands makes a ledger.
     std::fs::remove_file(&path).unwrap();
@@ -134,6 +137,32 @@ fn only_create_makes_a_ledger_and_a_budget() {
     let named = run(folder.path(), &[&ask[..], &["--id", "first"]].concat());
     let note = String::from_utf8_lossy(&named.stderr).into_owned();
     assert!(note.contains("note: `--id` has no effect without a ledger"), "{note}");
+}
+/// A reader that closes the pipe early, as `head` does, ends a page without an error. The answer of
+/// a query is charged, so there is an error that says how to get it again.
+#[cfg(unix)]
+#[test]
+fn a_reader_that_stops_early_is_no_error() {
+    let folder = study();
+    let sql = "SELECT COUNT(*) FROM people";
+    let closed = |first: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_opendp-sql"));
+        command.current_dir(folder.path()).args([first, "--config", "study.toml"]);
+        if first != "budget" {
+            command.args([sql, "--epsilon", "0.5"]);
+        }
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = command.stdout(writer).output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    for first in ["explain", "plan", "budget"] {
+        let (code, errors) = closed(first);
+        assert_eq!(code, Some(0), "{first}: {errors}");
+        assert!(!errors.contains("error"), "{first}: {errors}");
+    }
+    let (code, errors) = closed("query");
+    assert!(code == Some(1) && errors.contains("The budget is charged"), "{errors}");
 }
 #[test]
 fn losses_that_protect_little_give_warnings() {

@@ -155,7 +155,9 @@ fn explain(ask: &Ask) -> Result<()> {
     print(&if ask.json { format!("{:#}", explanation.to_json()) } else { explanation.to_string() })
 }
 fn plan(ask: &Ask) -> Result<()> {
-    let statements = Session::open(&ask.config)?.statements(&ask.sql, Dialect::PostgreSql)?;
+    // A plan depends only on the query and the metadata, and spends nothing. So it needs no budget.
+    let session = Session::open_to_explain(&ask.config)?;
+    let statements = session.statements(&ask.sql, Dialect::PostgreSql)?;
     let all: Vec<String> = statements.sums.into_iter().chain(statements.buckets).collect();
     print(&all.join(";\n\n"))
 }

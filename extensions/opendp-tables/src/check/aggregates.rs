@@ -332,7 +332,11 @@ fn quantile(
 ) -> Result<Output> {
     let rows = source.rows(arg)?;
     if let Some(row) = rows.iter().find(|row| !row.kind().is_some_and(Type::is_number)) {
-        let reason = format!("expected numbers, found {}", described(row));
+        let hint = match row.kind().is_some_and(Type::is_calendar) {
+            true => format!(": write for example {name}(EXTRACT(YEAR FROM d))"),
+            false => String::new(),
+        };
+        let reason = format!("expected numbers, found {}{hint}", described(row));
         return Err(Error::argument(name, reason));
     }
     let candidates = rows.first().and_then(|row| candidates_of(row, picked));

@@ -1,6 +1,6 @@
 //! Find bounds of expressions.
 
-use super::Picked;
+use super::{Picked, dates};
 use crate::ir::{Operator, Rounding, Row};
 use crate::metadata::check_bounds;
 use crate::{Type, Value};
@@ -24,6 +24,10 @@ pub(super) fn bounds_of(branch: usize, row: &Row, picked: &Picked<'_>) -> Option
             arithmetic(*operator, part(x, &known)?, part(y, &known)?)
         }
         Row::NullIf(inner, _) => known(inner),
+        Row::Part(part, value) => {
+            let (low, high) = dates::part_range(branch, *part, value, picked)?;
+            Some([low as f64, high as f64])
+        }
         Row::Coalesce(all) => whole(all.iter(), &known),
         Row::Case(cases, otherwise) => {
             let values = cases.iter().map(|(_, value)| value).chain(otherwise.as_deref());

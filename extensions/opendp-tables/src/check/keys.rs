@@ -6,7 +6,7 @@ use datafusion::logical_expr::{Aggregate, Expr};
 use opendp_core::{Error, Result};
 
 use super::source::Relation;
-use super::{Picked, refused};
+use super::{Picked, dates, refused};
 use crate::ir::{Key, Row};
 use crate::{Type, Value};
 
@@ -36,8 +36,8 @@ pub(crate) fn keys(
             ));
         }
         let kind = rows.iter().find_map(Row::kind);
-        let Some(kind @ (Type::Boolean | Type::Integer | Type::Text)) = kind else {
-            let reason = "expected keys of type boolean, integer or text";
+        let Some(kind) = kind.filter(|kind| *kind != Type::Float) else {
+            let reason = "expected keys of type boolean, integer, text, date or timestamp";
             return Err(Error::argument("GROUP BY", reason));
         };
         let public = public_keys(&rows, picked)?;
@@ -80,6 +80,10 @@ fn public_keys(rows: &[Row], picked: &Picked<'_>) -> Result<Option<Vec<Value>>> 
 /// not public.
 fn keys_of(branch: usize, row: &Row, picked: &Picked<'_>) -> Result<Option<Vec<Value>>> {
     Ok(match row {
+        row if row.kind().is_some_and(Type::is_calendar) && !is_choice(row) => {
+            dates::keys_of(branch, row, picked, MOST_GROUPS + 1)?
+        }
+        Row::Part(part, value) => dates::part_keys(branch, *part, value, picked),
         Row::Column { .. } => match picked.described(branch, row) {
             Some(column) => match (column.public_keys()?, row.kind()) {
                 (None, Some(Type::Boolean)) => Some(truths()),
@@ -100,6 +104,10 @@ fn keys_of(branch: usize, row: &Row, picked: &Picked<'_>) -> Result<Option<Vec<V
         row if row.kind() == Some(Type::Boolean) => Some(truths()),
         _ => None,
     })
+}
+/// Return whether an expression is a literal, or chooses among other expressions.
+fn is_choice(row: &Row) -> bool {
+    matches!(row, Row::Literal(_) | Row::Case(..))
 }
 fn truths() -> Vec<Value> {
     vec![Value::Boolean(false), Value::Boolean(true)]

@@ -4,13 +4,13 @@ use std::cell::Cell;
 
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{DFSchema, ScalarValue};
-use datafusion::logical_expr::expr::{Case, InList, ScalarFunction};
+use datafusion::logical_expr::expr::{Case, InList};
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator as Sign};
 use opendp_core::{Error, Result};
 
-use super::{check_count, check_levels, copied, deep, refused};
-use crate::ir::{Comparison, Operator, Rounding, Row};
-use crate::metadata::check_bounds;
+use super::functions;
+use super::{check_count, check_levels, copied, dates, deep, refused, texts};
+use crate::ir::{Comparison, Operator, Row};
 use crate::{Type, Value};
 
 /// Translate an expression over the columns of `schema`. For each of these columns, `columns` has
@@ -48,18 +48,18 @@ fn literal(value: &ScalarValue) -> Option<Value> {
         ScalarValue::Utf8(Some(text))
         | ScalarValue::LargeUtf8(Some(text))
         | ScalarValue::Utf8View(Some(text)) => Value::text(text),
-        _ => None,
+        other => dates::literal(other),
     }
 }
 
-struct Reader<'a> {
+pub(super) struct Reader<'a> {
     schema: &'a DFSchema,
     columns: &'a [Row],
     /// The number of nodes that were copied from `columns`.
     copied: Cell<usize>,
 }
 impl Reader<'_> {
-    fn row(&self, expr: &Expr, depth: usize) -> Result<Row> {
+    pub(super) fn row(&self, expr: &Expr, depth: usize) -> Result<Row> {
         if depth > 100 {
             return Err(deep(expr));
         }
@@ -79,7 +79,8 @@ impl Reader<'_> {
                 Ok(found.clone())
             }
             Expr::Literal(value, _) => literal(value).map(Row::Literal).ok_or_else(|| {
-                let reason = "expected truth values, integers, floats up to 1e100, or text";
+                let reason = "expected truth values, integers, floats up to 1e100, texts, or dates \
+                              and times of the years 1 to 9999";
                 Error::argument("literal", format!("{reason}; found {value}"))
             }),
             Expr::Not(inner) => Ok(Row::Not(condition(inner)?.into())),
@@ -100,10 +101,11 @@ impl Reader<'_> {
                 Ok(if between.negated { Row::Not(inside.into()) } else { inside })
             }
             Expr::InList(list) => self.in_list(list, depth),
+            Expr::Like(like) => texts::like(read(&like.expr)?, like),
             Expr::Case(case) => self.case(case, depth),
             Expr::Cast(cast) => convert(read(&cast.expr)?, cast.field.data_type()),
             Expr::TryCast(cast) => convert(read(&cast.expr)?, cast.field.data_type()),
-            Expr::ScalarFunction(function) => self.function(function, depth),
+            Expr::ScalarFunction(function) => functions::function(self, function, depth),
             other => Err(refused_expression(other)),
         }
     }
@@ -152,10 +154,11 @@ impl Reader<'_> {
             Sign::LtEq => compare(Comparison::AtMost, x, y),
             Sign::Gt => compare(Comparison::Greater, x, y),
             Sign::GtEq => compare(Comparison::AtLeast, x, y),
+            Sign::StringConcat => texts::joined(vec![x, y], "||"),
             other => Err(refused(
                 &other.to_string(),
                 "its result is not the same on every engine, or it can fail on some rows",
-                "use + - * /, comparisons, AND, OR, NOT, IN, BETWEEN or CASE",
+                "use + - * /, ||, comparisons, AND, OR, NOT, IN, BETWEEN, LIKE or CASE",
             )),
         }
     }
@@ -206,43 +209,6 @@ impl Reader<'_> {
         let otherwise = case.else_expr.as_ref().and_then(|_| values.pop()).map(Box::new);
         Ok(Row::Case(conditions.into_iter().zip(values).collect(), otherwise))
     }
-    fn function(&self, function: &ScalarFunction, depth: usize) -> Result<Row> {
-        let rows = |count: usize| {
-            let args = function.args.iter().take(count);
-            args.map(|expr| self.row(expr, depth + 1)).collect::<Result<Vec<_>>>()
-        };
-        let name = function.name();
-        match (name, function.args.as_slice()) {
-            ("clamp", [_, low, high]) => {
-                let bounds = (public_number(low), public_number(high));
-                let (Some(low), Some(high)) = bounds else {
-                    return Err(Error::argument("clamp", "expected two public numbers as bounds"));
-                };
-                check_bounds(low, high, Type::Float).map_err(|error| error.at("clamp"))?;
-                let value = rows(1)?.pop().unwrap_or(Row::Literal(Value::Null));
-                Ok(Row::Clamp(float(value, name)?.into(), low, high))
-            }
-            ("coalesce", args @ [_, ..]) => Ok(Row::Coalesce(same_type(rows(args.len())?, name)?)),
-            ("nullif", [_, _]) => match same_type(rows(2)?, name)?.as_slice() {
-                [x, y] => Ok(Row::NullIf(x.clone().into(), y.clone().into())),
-                _ => Err(Error::argument(name, "expected two values")),
-            },
-            ("abs" | "floor" | "ceil", [_]) => {
-                let value = rows(1)?.pop().unwrap_or(Row::Literal(Value::Null));
-                let rounding = match name {
-                    "abs" => Rounding::Absolute,
-                    "floor" => Rounding::Floor,
-                    _ => Rounding::Ceiling,
-                };
-                Ok(Row::Rounded(rounding, float(value, name)?.into()))
-            }
-            _ => Err(refused(
-                &format!("{name}()"),
-                "the supported functions cannot fail, and use only the values of one row",
-                "use clamp, coalesce, nullif, abs, floor, ceil or CASE, or compute it beforehand",
-            )),
-        }
-    }
 }
 fn refused_expression(expr: &Expr) -> Error {
     match expr {
@@ -257,15 +223,16 @@ fn refused_expression(expr: &Expr) -> Error {
             "it may read other private rows",
             "write a list of literals, or join with a public table",
         ),
-        Expr::Like(_) | Expr::SimilarTo(_) => refused(
-            "LIKE",
-            "engines compare text with patterns differently",
-            "compare text by = or IN, or store the answer of each row as a column of booleans",
+        Expr::SimilarTo(_) => refused(
+            "SIMILAR TO",
+            "engines read its patterns differently",
+            "use LIKE or ILIKE with the wildcards % and _, or store the answer of each row as a \
+             column of booleans",
         ),
         other => refused(
             other.variant_name(),
             "it is not one of the supported expressions, which use the values of one row",
-            "use + - * /, comparisons, AND, OR, NOT, IN, BETWEEN or CASE",
+            "use + - * /, ||, comparisons, AND, OR, NOT, IN, BETWEEN, LIKE or CASE",
         ),
     }
 }
@@ -275,11 +242,9 @@ fn convert(row: Row, to: &DataType) -> Result<Row> {
         (Some(Type::Integer), DataType::Int64)
         | (Some(Type::Boolean), DataType::Boolean)
         | (Some(Type::Text), DataType::Utf8 | DataType::Utf8View | DataType::LargeUtf8) => Ok(row),
-        (_, DataType::Date32 | DataType::Date64 | DataType::Timestamp(..)) => Err(refused(
-            &format!("CAST AS {to}"),
-            "there is no type of dates and times",
-            "store for example the year or the month as a column of integers",
-        )),
+        (_, DataType::Date32 | DataType::Date64 | DataType::Timestamp(..)) => {
+            dates::convert(row, to)
+        }
         _ => Err(refused(
             &format!("CAST AS {to}"),
             "its result differs between engines, or it fails on some rows",
@@ -297,7 +262,7 @@ pub(super) fn described(row: &Row) -> String {
         _ => format!("an expression of type {kind}"),
     }
 }
-fn float(row: Row, name: &str) -> Result<Row> {
+pub(super) fn float(row: Row, name: &str) -> Result<Row> {
     match row.kind() {
         Some(Type::Float) => Ok(row),
         Some(Type::Integer) => Ok(Row::Float(row.into())),
@@ -312,18 +277,20 @@ fn compare(sign: Comparison, x: Row, y: Row) -> Result<Row> {
     if x == Row::Literal(Value::Null) || y == Row::Literal(Value::Null) {
         return Err(Error::argument(sign.sign(), "a comparison with NULL gives NULL: use IS NULL"));
     }
-    if ordered && x.kind().is_some_and(|kind| !kind.is_number()) {
+    if ordered && x.kind().is_some_and(|kind| !kind.is_number() && !kind.is_calendar()) {
         return Err(refused(
             sign.sign(),
             "engines order text differently",
-            "compare text by = or IN; of a date, store for example the year or the month as a \
-             column of integers",
+            "compare text by = or IN; for a column of dates or times, state the `type` `date` or \
+             `timestamp` in the metadata",
         ));
     }
     Ok(Row::Compare(sign, x.into(), y.into()))
 }
-/// Convert values to one type. If one value is a float, integers become floats.
-fn same_type(rows: Vec<Row>, name: &str) -> Result<Vec<Row>> {
+/// Convert values to one type. If one value is a float, integers become floats. If one value is a
+/// date or a time, texts that the query states become dates or times. If one value is a time, dates
+/// become times.
+pub(super) fn same_type(rows: Vec<Row>, name: &str) -> Result<Vec<Row>> {
     let kinds: Vec<Type> = rows.iter().filter_map(Row::kind).collect();
     let Some(first) = kinds.first() else {
         return Err(Error::argument(name, "expected a value that is not NULL"));
@@ -331,6 +298,13 @@ fn same_type(rows: Vec<Row>, name: &str) -> Result<Vec<Row>> {
     if kinds.iter().all(|kind| kind == first) {
         return Ok(rows);
     }
+    let rows = match kinds.iter().any(|kind| kind.is_calendar()) {
+        true => match dates::same_type(rows, name)? {
+            Ok(rows) => return Ok(rows),
+            Err(rows) => rows,
+        },
+        false => rows,
+    };
     if !kinds.iter().all(|kind| kind.is_number()) {
         let differs = |row: &&Row| row.kind().is_some_and(|kind| kind != *first);
         let pair = [rows.iter().find(|row| row.kind().is_some()), rows.iter().find(differs)];

@@ -188,7 +188,8 @@ fn names<'a>(keys: impl Iterator<Item = &'a [Value]>) -> Vec<Vec<Value>> {
 fn order(a: &Value, b: &Value) -> Ordering {
     match (a, b) {
         (Value::Boolean(a), Value::Boolean(b)) => a.cmp(b),
-        (Value::Integer(a), Value::Integer(b)) => a.cmp(b),
+        (Value::Integer(a), Value::Integer(b)) | (Value::Date(a), Value::Date(b)) => a.cmp(b),
+        (Value::Timestamp(a), Value::Timestamp(b)) => a.cmp(b),
         (Value::Text(a), Value::Text(b)) => a.cmp(b),
         _ => Ordering::Equal,
     }
@@ -205,6 +206,8 @@ impl Public {
         let whole = |(value, number): (&Value, u32)| match (value, kind) {
             (Value::Integer(value), Type::Integer) => Some((*value, number)),
             (Value::Boolean(value), Type::Boolean) => Some((i64::from(*value), number)),
+            (Value::Date(value), Type::Date) => Some((*value, number)),
+            (Value::Timestamp(value), Type::Timestamp) => Some((*value, number)),
             _ => None,
         };
         let whole: HashMap<i64, u32> = values.iter().zip(0..).map(whole).collect::<Option<_>>()?;
@@ -267,7 +270,12 @@ impl Column {
             Column::Text(texts) => Value::Text(texts.as_string::<i32>().value(row).to_owned()),
             Column::Whole(keys) => {
                 let key = keys.as_primitive::<Int64Type>().value(row);
-                if kind == Type::Boolean { Value::Boolean(key != 0) } else { Value::Integer(key) }
+                match kind {
+                    Type::Boolean => Value::Boolean(key != 0),
+                    Type::Date => Value::Date(key),
+                    Type::Timestamp => Value::Timestamp(key),
+                    _ => Value::Integer(key),
+                }
             }
         }
     }

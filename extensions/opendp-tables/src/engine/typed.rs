@@ -4,6 +4,7 @@ use datafusion::arrow::array::timezone::Tz;
 use datafusion::arrow::compute::can_cast_types;
 use datafusion::arrow::datatypes::{DataType, TimeUnit};
 
+use super::dates;
 use crate::Type;
 use crate::sql::quoted;
 
@@ -19,11 +20,13 @@ fn sql_type(kind: Type) -> &'static str {
         Type::Integer => "BIGINT",
         Type::Float => "DOUBLE PRECISION",
         Type::Text => "VARCHAR",
+        // The number of a date or of a time.
+        Type::Date | Type::Timestamp => "BIGINT",
     }
 }
 /// Return the type of the values of a column. A column can be encoded by a dictionary or by runs.
 /// For such a column, return the type of the decoded values.
-fn value_type(found: &DataType) -> &DataType {
+pub(super) fn value_type(found: &DataType) -> &DataType {
     match found {
         DataType::Dictionary(_, values) => value_type(values),
         DataType::RunEndEncoded(_, values) => value_type(values.data_type()),
@@ -142,11 +145,14 @@ fn integer_of_text(column: &str) -> String {
 /// Write the expression that reads a column as its declared type. Return the reason if the type of
 /// the column cannot be read as its declared type.
 pub(super) fn read_as(column: &str, found: &DataType, kind: Type) -> Result<String, String> {
+    if kind.is_calendar() {
+        return dates::read_as(column, found, kind);
+    }
     let target = match kind {
         Type::Boolean => DataType::Boolean,
         Type::Integer => DataType::Int64,
         Type::Float => DataType::Float64,
-        Type::Text => DataType::Utf8View,
+        Type::Text | Type::Date | Type::Timestamp => DataType::Utf8View,
     };
     // `can_cast_types` is true for some intervals, but the engine cannot cast them to integers.
     let is_interval = matches!(value_type(found), DataType::Interval(_));
@@ -154,13 +160,16 @@ pub(super) fn read_as(column: &str, found: &DataType, kind: Type) -> Result<Stri
         || kind == Type::Text && (is_nested_zone(found) || has_unknown_zone(found))
         || kind == Type::Integer && is_interval
     {
-        return Err(format!(
-            "its column `{column}` has the type {found}, which cannot be read as {}; write the \
-             column with another type, or declare another type",
-            format!("{kind:?}").to_lowercase()
-        ));
+        return Err(unreadable(column, found, kind));
     }
     Ok(expression(column, found, kind))
+}
+pub(super) fn unreadable(column: &str, found: &DataType, kind: Type) -> String {
+    format!(
+        "its column `{column}` has the type {found}, which cannot be read as {}; write the column \
+         with another type, or declare another type",
+        kind.name()
+    )
 }
 fn expression(column: &str, found: &DataType, kind: Type) -> String {
     let (column, values) = (quoted(column), value_type(found));
@@ -169,7 +178,7 @@ fn expression(column: &str, found: &DataType, kind: Type) -> String {
         Type::Boolean if values.is_numeric() => boolean_of_number(&column),
         Type::Boolean | Type::Float => cast(&column),
         Type::Integer => integer(&column, values),
-        Type::Text => cast(&with_text(&column, found)),
+        Type::Text | Type::Date | Type::Timestamp => cast(&with_text(&column, found)),
     };
     format!("{read} AS {column}")
 }

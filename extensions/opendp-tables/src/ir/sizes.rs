@@ -2,8 +2,12 @@
 //! needs for a plan.
 
 use super::{Rounding, Row};
-use crate::Type;
+use crate::calendar::printed;
 use crate::sql::is_safe;
+use crate::{Dialect, Type};
+
+/// The largest number of levels of a printed formula of the calendar.
+const FORMULA_LEVELS: usize = 40;
 
 /// The form in which a node is printed. How an engine finds the type of a node depends on this
 /// form.
@@ -20,6 +24,9 @@ enum Form {
     /// functions. So the engine makes the fields of the operands twice to make the field of the
     /// node. If such nodes are nested, the number of steps doubles at each level.
     CaseOfFunction,
+    /// The node is printed with several copies of its operand, and with `CASE`. The engine finds
+    /// the types of all copies.
+    Copies,
 }
 /// Bounds on the cost of a printed expression.
 struct Cost {
@@ -57,9 +64,10 @@ impl Row {
         let (mut nodes, mut kinds, mut fields, mut steps) = (own + self.values(), own, own, 0);
         for (row, copies) in self.operands() {
             let cost = row.cost();
+            let read = if matches!(form, Form::Copies) { copies } else { 1 };
             nodes = add(nodes, cost.nodes.saturating_mul(copies));
-            kinds = add(kinds, cost.kind);
-            fields = add(fields, cost.field);
+            kinds = add(kinds, cost.kind.saturating_mul(read));
+            fields = add(fields, cost.field.saturating_mul(read));
             steps = add(steps, cost.steps.saturating_mul(copies));
         }
         let (kind, field) = match form {
@@ -67,15 +75,28 @@ impl Row {
             Form::Function => (add(nodes, fields), add(nodes, fields)),
             Form::Case => (kinds, add(nodes, 2 * kinds)),
             Form::CaseOfFunction => (add(nodes, fields), add(nodes, 2 * fields)),
+            Form::Copies => (kinds, add(nodes, 2 * add(kinds, fields))),
         };
-        Cost { nodes, kind, field, steps: add(steps, own.saturating_mul(kind)) }
+        // To find the types of all nodes, an engine reads each node once for each level above it.
+        let levels = if matches!(form, Form::Copies) { own.min(FORMULA_LEVELS) } else { own };
+        Cost { nodes, kind, field, steps: add(steps, levels.saturating_mul(kind)) }
     }
     /// Bound the number of nodes that are printed for this node without its operands. Also return
     /// the form in which the node is printed.
     fn own(&self) -> (usize, Form) {
         match self {
             Row::Column { kind: Type::Float, .. } => (14, Form::Operator),
+            Row::Column { kind: kind @ (Type::Date | Type::Timestamp), .. } => {
+                let size = printed::size(|x| printed::column(x, *kind, Dialect::DataFusion));
+                (size.0 + size.1, Form::Case)
+            }
             Row::Column { .. } | Row::Literal(_) | Row::Float(_) => (1, Form::Operator),
+            Row::Part(..) | Row::Start(..) | Row::Day(_) | Row::Midnight(_) => {
+                (self.of_calendar().map_or(0, |size| size.1), Form::Copies)
+            }
+            Row::Like(..) => (1, Form::Operator),
+            Row::Text(..) | Row::Length(_) => (4, Form::Function),
+            Row::Joined(all) => (4 * all.len(), Form::Function),
             Row::In(..) | Row::Compare(..) | Row::And(..) | Row::Or(..) => (1, Form::Operator),
             Row::Not(_) | Row::IsNull(_) => (1, Form::Operator),
             Row::Negative(_) => (3, Form::Operator),
@@ -88,6 +109,18 @@ impl Row {
             Row::Arithmetic(..) => (24, Form::CaseOfFunction),
         }
     }
+    /// If the node is printed as a formula of the calendar, count the copies of its operand, and
+    /// bound the number of its other nodes.
+    fn of_calendar(&self) -> Option<(usize, usize)> {
+        let kind = |x: &Row| x.kind().unwrap_or(Type::Timestamp);
+        Some(match self {
+            Row::Part(part, x) => printed::size(|text| printed::part(*part, kind(x), text)),
+            Row::Start(period, x) => printed::size(|text| printed::start(*period, kind(x), text)),
+            Row::Day(_) => printed::size(printed::day),
+            Row::Midnight(_) => printed::size(printed::midnight),
+            _ => return None,
+        })
+    }
     /// Return the operands, each with the number of its copies.
     fn operands(&self) -> Vec<(&Row, usize)> {
         match self {
@@ -97,6 +130,11 @@ impl Row {
             Row::In(x, _) | Row::Negative(x) | Row::Rounded(_, x) | Row::Not(x) => vec![(x, 1)],
             Row::IsNull(x) | Row::Float(x) => vec![(x, 1)],
             Row::Clamp(x, ..) => vec![(x, 2)],
+            Row::Part(_, x) | Row::Start(_, x) | Row::Day(x) | Row::Midnight(x) => {
+                vec![(x, self.of_calendar().map_or(1, |size| size.0))]
+            }
+            Row::Like(x, ..) | Row::Text(_, x) | Row::Length(x) => vec![(x, 1)],
+            Row::Joined(all) => all.iter().map(|row| (row, 1)).collect(),
             Row::Arithmetic(operator, x, y) => {
                 let copies = if is_safe(*operator, x, y) { 1 } else { 2 };
                 vec![(x, copies), (y, copies)]

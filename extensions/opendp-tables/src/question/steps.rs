@@ -110,7 +110,7 @@ fn made_up(plan: &Plan, first: usize, step: usize) -> Noisy {
     let key = |key: &Key, group: usize| {
         let values = key.public.as_deref().unwrap_or_default();
         let value = values.get(group % values.len().max(1));
-        value.map_or_else(String::new, Value::printed)
+        value.map_or_else(String::new, Value::released)
     };
     let group =
         |group: usize| -> Group { plan.keys.iter().map(|named| key(named, group)).collect() };

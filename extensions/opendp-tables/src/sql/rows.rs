@@ -1,6 +1,8 @@
 //! Print row-wise expressions so that no row raises an error.
 
 use super::Dialect;
+use super::texts;
+use crate::calendar::printed as calendar;
 use crate::ir::{Lattice, Operator, Rounding, Row};
 use crate::{Type, Value};
 
@@ -14,8 +16,13 @@ fn literal(value: &Value) -> String {
         Value::Boolean(false) => "FALSE".into(),
         Value::Integer(value) => format!("CAST('{value}' AS BIGINT)"),
         Value::Float(value) => float(*value),
-        Value::Text(text) => format!("'{}'", text.replace('\'', "''")),
+        Value::Text(text) => quoted_text(text),
+        // The plan computes with the numbers of dates and times.
+        Value::Date(value) | Value::Timestamp(value) => format!("CAST('{value}' AS BIGINT)"),
     }
+}
+pub(super) fn quoted_text(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
 }
 /// Print a float. Negative zero becomes zero.
 fn float(value: f64) -> String {
@@ -38,6 +45,7 @@ pub(crate) fn column(source: usize, name: &str, kind: Type, dialect: Dialect) ->
             let moderate = unchecked_moderate(&column);
             format!("(CASE WHEN {column} IS NULL OR {nan} THEN NULL ELSE {moderate} END)")
         }
+        Type::Date | Type::Timestamp => calendar::column(&column, kind, dialect),
         _ => column,
     }
 }
@@ -72,7 +80,21 @@ pub(crate) fn print(row: &Row, dialect: Dialect) -> String {
         Row::NullIf(x, y) => format!("NULLIF({}, {})", text(x), text(y)),
         Row::Float(x) => format!("CAST({} AS DOUBLE PRECISION)", text(x)),
         Row::Clamp(x, low, high) => clamped(&text(x), *low, *high),
+        Row::Part(part, x) => calendar::part(*part, kind_of(x), &text(x)),
+        Row::Start(period, x) => calendar::start(*period, kind_of(x), &text(x)),
+        Row::Day(x) => calendar::day(&text(x)),
+        Row::Midnight(x) => calendar::midnight(&text(x)),
+        Row::Like(x, pattern, folded) => texts::like(&text(x), pattern, *folded),
+        Row::Text(function, x) => texts::function(*function, &text(x)),
+        Row::Length(x) => texts::length(&text(x)),
+        Row::Joined(all) => {
+            let part = |row: &Row| (text(row), matches!(row, Row::Literal(_)));
+            texts::joined(all.iter().map(part))
+        }
     }
+}
+fn kind_of(row: &Row) -> Type {
+    row.kind().unwrap_or(Type::Timestamp)
 }
 /// Print an expression that moves a float into bounds. Null stays null.
 fn clamped(value: &str, low: f64, high: f64) -> String {

@@ -15,12 +15,34 @@ use crate::released::Exact;
 use crate::{Cells, Dialect, Engine};
 
 /// An engine that runs statements on a PostgreSQL server through the client `psql`.
-struct Psql(String);
+pub(super) struct Psql {
+    server: String,
+    /// The schema of the tables.
+    schema: String,
+}
 impl Psql {
-    fn execute(&self, text: &str) -> Result<String> {
+    pub(super) fn new(server: &str, schema: &str) -> Self {
+        Psql { server: server.to_owned(), schema: schema.to_owned() }
+    }
+    pub(super) fn execute(&self, text: &str) -> Result<String> {
         let failed = |reason: String| Error::FailedFunction(reason);
+        let schema = &self.schema;
+        let text = format!(
+            "SET client_min_messages = error; CREATE SCHEMA IF NOT EXISTS {schema}; \
+             SET search_path = {schema};\n{text}"
+        );
         let mut client = Command::new("psql")
-            .args([&self.0, "-X", "-q", "-t", "--csv", "-v", "ON_ERROR_STOP=1", "-P", "null=\\N"])
+            .args([
+                &self.server,
+                "-X",
+                "-q",
+                "-t",
+                "--csv",
+                "-v",
+                "ON_ERROR_STOP=1",
+                "-P",
+                "null=\\N",
+            ])
             .args(["-f", "-"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -108,7 +130,7 @@ fn the_exact_plan_gives_the_same_results_on_postgresql() {
         eprintln!("SKIPPED: no PostgreSQL server; set OPENDP_TABLES_POSTGRES");
         return;
     };
-    let server = Psql(server);
+    let server = Psql::new(&server, "people");
     let mut dice = Dice::new(11);
     for _ in 0..8 {
         let unit = unit(&mut dice);

@@ -1,9 +1,9 @@
 //! Statistics of Parquet files do not change how rows are read. Each row is read as if its file had
 //! no other rows.
 
-use datafusion::arrow::array::{Int16Array, UInt64Array};
+use datafusion::arrow::array::{Int16Array, Int32Array, UInt64Array};
 use datafusion::arrow::compute::cast;
-use datafusion::arrow::datatypes::DataType;
+use datafusion::arrow::datatypes::{DataType, TimeUnit};
 use datafusion::config::ConfigOptions;
 use datafusion::datasource::file_format::parquet::ParquetFormat;
 use datafusion::datasource::listing::{
@@ -20,7 +20,8 @@ use crate::released::Exact;
 
 const SEED: &str = "0123456789abcdef";
 const NAN: f64 = f64::NAN;
-use Type::{Boolean, Float, Integer, Text};
+const SECONDS: DataType = DataType::Timestamp(TimeUnit::Second, None);
+use Type::{Boolean, Date, Float, Integer, Text, Timestamp};
 
 /// Make the columns of a row group of a Parquet file. Statistics leave out NaN and nulls. In many
 /// row groups, all other cells of a column are equal. So the least and the largest cell in the
@@ -55,6 +56,16 @@ fn group(k: usize) -> Vec<(&'static str, ArrayRef)> {
         [Some("5"), Some("5"), Some("5"), Some("5")],
         [Some(""), Some("5.0"), Some("é"), None],
     ];
+    let days = [
+        [Some(18_262), Some(18_262), Some(18_262), None],
+        [Some(i32::MAX), Some(i32::MIN), Some(i32::MAX), Some(i32::MAX)],
+        [None, None, None, None],
+        [Some(18_321), Some(-719_163), Some(18_321), Some(2_932_897)],
+        [Some(18_262), Some(18_263), Some(0), Some(-1)],
+    ];
+    let days = Int32Array::from(days[k].to_vec());
+    let days = cast(&days, &DataType::Date32).unwrap();
+    let times = cast(&cast(&days, &DataType::Int64).unwrap(), &SECONDS).unwrap();
     let (flags, unsigned) = (Int16Array::from(flags[k].to_vec()), unsigned[k].to_vec());
     let (floats, unsigned) = (
         Arc::new(Float64Array::from(floats[k].to_vec())) as ArrayRef,
@@ -72,6 +83,8 @@ fn group(k: usize) -> Vec<(&'static str, ArrayRef)> {
         ("whole", of_type(&unsigned, DataType::Decimal128(38, 0))),
         ("unsigned", unsigned),
         ("texts", Arc::new(StringArray::from(texts[k].to_vec()))),
+        ("days", days),
+        ("times", times),
     ]
 }
 /// Return the types that a column can be declared with.
@@ -79,6 +92,8 @@ fn kinds(name: &str) -> &'static [Type] {
     match name {
         "cents" | "whole" => &[Integer, Float, Text],
         "half" => &[Boolean, Float],
+        "texts" => &[Boolean, Integer, Float, Text, Date, Timestamp],
+        "days" | "times" => &[Text, Date, Timestamp],
         _ => &[Boolean, Integer, Float, Text],
     }
 }
@@ -155,6 +170,17 @@ const NUMBERS: [&str; 13] = [
 const TEXTS: [&str; 4] =
     ["{} = '5'", "{} <> '5'", "{} IN ('5', 'true', 'NaN')", "NOT {} IN ('05', 'x')"];
 const CONDITIONS: [&str; 4] = ["{}", "NOT {}", "{} = TRUE", "{} <> TRUE"];
+/// Conditions on a column of dates or times. A null meets none of these conditions.
+const DATES: [&str; 7] = [
+    "{} > '2020-01-01'",
+    "{} <= '2020-01-01'",
+    "{} BETWEEN '1969-12-31' AND '2020-01-02'",
+    "{} NOT IN ('2020-01-01', '1970-01-01')",
+    "EXTRACT(YEAR FROM {}) = 2020",
+    "date_trunc('month', {}) <> DATE '2020-01-01'",
+    "NOT {} > '1970-01-01'",
+];
+const DATES_WITH_NULLS: [&str; 1] = ["coalesce({}, '2020-01-01') = '2020-01-01'"];
 /// Conditions that a null can meet.
 const WITH_NULLS: [&str; 2] = ["{} IS NULL", "{} IS NOT NULL"];
 const NUMBERS_WITH_NULLS: [&str; 4] = [
@@ -239,6 +265,7 @@ fn a_file_and_batches_of_the_same_rows_give_the_same_results() {
                 Boolean => (&CONDITIONS, &CONDITIONS_WITH_NULLS),
                 Text => (&TEXTS, &TEXTS_WITH_NULLS),
                 Integer | Float => (&NUMBERS, &NUMBERS_WITH_NULLS),
+                Date | Timestamp => (&DATES, &DATES_WITH_NULLS),
             };
             let column = declared(name, *kind);
             for condition in strict {

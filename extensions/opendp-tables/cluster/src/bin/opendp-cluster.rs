@@ -12,7 +12,7 @@ use clap::{Args, Parser, Subcommand};
 use opendp_cluster::{Address, Cluster, Executor, Network, Scheduler};
 use opendp_core::Result;
 use opendp_tables::Session;
-use opendp_tables::command::{Ask, print, warn};
+use opendp_tables::command::{Ask, print_charged, warn};
 
 /// Run private queries in SQL on a cluster. Nodes have no passwords. Every program that reaches a
 /// port of a node can read the private data.
@@ -148,7 +148,7 @@ fn main() -> ExitCode {
         Command::Ready { scheduler, wait } => {
             opendp_cluster::ready(&scheduler, Duration::from_secs(wait.into()))
         }
-        Command::Query(query) => query.answer().and_then(|answer| print(&answer)),
+        Command::Query(query) => query.answer().and_then(|answer| print_charged(&answer)),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
