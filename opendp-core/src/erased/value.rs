@@ -98,6 +98,18 @@ impl AnyValue {
     pub fn inner_type(&self) -> TypeName {
         self.0.as_ref().map_or(TypeName::plain("AnyValue"), |value| value.name())
     }
+    /// Return whether a part of the value is an interactive mechanism, such as a queryable. JSON
+    /// cannot contain such a mechanism. The check uses the types of the parts, because a released
+    /// map can have the same JSON as an interactive mechanism.
+    pub fn is_interactive(&self) -> bool {
+        if let Some((first, second)) = self.pair() {
+            return first.is_interactive() || second.is_interactive();
+        }
+        match self.downcast_ref::<Vec<AnyValue>>() {
+            Ok(parts) => parts.iter().any(AnyValue::is_interactive),
+            Err(_) => names_conversation(&self.inner_type()),
+        }
+    }
     /// Borrow the value as a `T`.
     ///
     /// # Errors
@@ -179,6 +191,10 @@ impl AnyValue {
     fn another(&self, expected: TypeName) -> Error {
         Error::Downcast { expected, found: self.inner_type() }
     }
+}
+/// Return whether a type is an interactive mechanism, or has one among its arguments.
+fn names_conversation(name: &TypeName) -> bool {
+    matches!(name.head(), "Session" | "Queryable") || name.args().iter().any(names_conversation)
 }
 /// Move a value into `place`, an empty [`Place`] for the type with the identity `id`. Return an
 /// error if the value has another type.
