@@ -62,6 +62,12 @@ impl TypeName {
     pub fn args(&self) -> &[TypeName] {
         &self.args
     }
+    /// Return whether the type is an interactive mechanism, such as a queryable, or has one among
+    /// its arguments.
+    pub fn is_interactive(&self) -> bool {
+        matches!(self.head(), "Session" | "Queryable")
+            || self.args.iter().any(TypeName::is_interactive)
+    }
     /// Return this name with `by` in the place of each occurrence of `name`.
     pub(crate) fn replace(&self, name: &TypeName, by: &TypeName) -> TypeName {
         if self == name {

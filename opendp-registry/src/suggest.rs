@@ -19,6 +19,10 @@ use crate::{Document, Entry, Registry};
 /// name, such as `size`, and states the value of all parameters with this name. A fact with the
 /// name `clamp.bounds` is only for the constructor `make_clamp`.
 ///
+/// A fact can contain a parameter, such as `{"scale": {"param": "scale"}, "k": 3}`. The search then
+/// finds the value of this parameter, as it finds the value of the parameters `scale` and `prob` of
+/// a constructor.
+///
 /// A fact with the name `bounds` states the numbers to which rows are clamped. So this fact is not
 /// for a constructor whose input is an aggregate. For example, `make_geometric` can have a sum as
 /// its input. The fact is also not for `make_filter_bounds`, because this constructor drops rows.

@@ -9,7 +9,8 @@
 //! - a transformation to a space of the core crate, [`make_edge_count`]. So mechanisms of the
 //!   framework can add noise to its output;
 //! - a mechanism, [`make_randomized_graph`], and the type of its parameter, [`FlipProbability`];
-//! - a function of the releases of this mechanism, [`make_debiased_edge_count`];
+//! - a mechanism for a column of a table, [`make_randomized_presence`]. Studies can use it;
+//! - a function of the releases of [`make_randomized_graph`], [`make_debiased_edge_count`];
 //! - two combinators, [`make_repeat`] and [`make_gaussian_accounting`];
 //! - two constructors of the framework, each registered for one more type (see `more_types.rs`).
 //!
@@ -45,6 +46,7 @@ mod graph_domain;
 mod graph_samples;
 mod more_types;
 mod randomized_graph;
+mod randomized_presence;
 mod repeat;
 
 pub use debiased_edge_count::make_debiased_edge_count;
@@ -56,4 +58,5 @@ pub use gaussian_tradeoff::{GaussianTradeoff, gaussian_tradeoff};
 pub use graph::Graph;
 pub use graph_domain::{GraphDomain, graph_domain};
 pub use randomized_graph::make_randomized_graph;
+pub use randomized_presence::make_randomized_presence;
 pub use repeat::make_repeat;

@@ -85,7 +85,7 @@ fn randomize<S: RandomSource>(
     }
     Ok(Graph::new(released))
 }
-fn loss(d_in: u32, flip: f64) -> Result<f64> {
+pub(crate) fn loss(d_in: u32, flip: f64) -> Result<f64> {
     let odds = 1.0.inf_sub(flip)?.inf_div(flip)?;
     f64::inf_cast(d_in)?.inf_mul(odds.inf_ln()?)
 }

@@ -159,6 +159,13 @@ fn repeat(request: &Map<String, Json>) -> Result<Option<usize>> {
     }
 }
 
+/// A request.
+struct Asked<'a> {
+    fields: &'a Map<String, Json>,
+    /// The key of the pipeline in `kept`, and the values of its parameters. They are computed once,
+    /// when the pipeline is first needed.
+    pipeline: OnceCell<(String, BTreeMap<String, Json>)>,
+}
 /// A built pipeline.
 struct Kept {
     made: Constructed,
@@ -186,15 +193,11 @@ impl Server<'_> {
         };
         let id = request.get("id").cloned().unwrap_or(Json::Null);
         // A panic can be a fault of a constructor of another crate. The answer is an error.
-        let mut panicked = true;
-        let answered = panics::caught(|| {
-            let answered = self.value_and_warning(&request);
-            panicked = false;
-            answered
-        });
-        if panicked {
+        let answered = panics::unwound(|| self.value_and_warning(&request));
+        let answered = answered.unwrap_or_else(|panic| {
             self.kept.clear();
-        }
+            Err(panic)
+        });
         match answered {
             Ok((value, None)) => json!({"id": id, "value": value}),
             Ok((value, Some(warning))) => json!({"id": id, "value": value, "warning": warning}),
@@ -202,26 +205,28 @@ impl Server<'_> {
         }
     }
     fn value_and_warning(&mut self, request: &Map<String, Json>) -> Result<(Json, Option<String>)> {
-        let value = self.value(request)?;
-        let warning = self.warning(request, &value);
+        let asked = Asked { fields: request, pipeline: OnceCell::new() };
+        let value = self.value(&asked)?;
+        let warning = self.warning(&asked, &value);
         Ok((value, warning))
     }
     /// Return a warning in three cases: a request states a distance at which there are no
     /// neighbours, `value` is the answer of a map and has no bound, or `value` is a release without
     /// a known bound on its loss.
-    fn warning(&mut self, request: &Map<String, Json>, value: &Json) -> Option<String> {
-        let op = request.get("op")?.as_str()?;
+    fn warning(&mut self, asked: &Asked<'_>, value: &Json) -> Option<String> {
+        let op = asked.fields.get("op")?.as_str()?;
         if op == "invoke" {
-            let Kept { made, warning } = self.kept(request).ok()?;
+            let Kept { made, warning } = self.kept(asked).ok()?;
             return warning.get_or_init(|| caution::of_release(made)).clone();
         }
-        let d_in = request.get("d_in")?;
-        let made = self.build(request).ok()?;
+        let d_in = asked.fields.get("d_in")?;
+        let made = self.build(asked).ok()?;
         let unbounded = || caution::without_bound(&made, value).filter(|_| op == "map");
         caution::without_neighbours(&made, d_in).or_else(unbounded)
     }
 
-    fn value(&mut self, request: &Map<String, Json>) -> Result<Json> {
+    fn value(&mut self, asked: &Asked<'_>) -> Result<Json> {
+        let request = asked.fields;
         let field = |name: &str| {
             request.get(name).ok_or_else(|| Error::argument(name, "missing from the request"))
         };
@@ -233,19 +238,19 @@ impl Server<'_> {
         let op = op.as_str().ok_or_else(|| wrong_op("found another type"))?;
         check_fields(request, op)?;
         match op {
-            "make" => Ok(operations::make(&self.build(request)?)),
-            "map" => self.build(request)?.map(field("d_in")?),
-            "check" => self.build(request)?.check(field("d_in")?, field("d_out")?).map(Json::Bool),
+            "make" => Ok(operations::make(&self.build(asked)?)),
+            "map" => self.build(asked)?.map(field("d_in")?),
+            "check" => self.build(asked)?.check(field("d_in")?, field("d_out")?).map(Json::Bool),
             "invoke" => {
                 let repeat = repeat(request)?;
-                operations::invoke(&self.build(request)?, field("arg")?, repeat)
+                operations::invoke(&self.build(asked)?, field("arg")?, repeat)
             }
             "delta" => {
-                let profile = operations::profile(&self.build(request)?, field("d_in")?)?;
+                let profile = operations::profile(&self.build(asked)?, field("d_in")?)?;
                 profile.delta(number("epsilon")?).map(|delta| delta.to_json())
             }
             "epsilon" => {
-                let profile = operations::profile(&self.build(request)?, field("d_in")?)?;
+                let profile = operations::profile(&self.build(asked)?, field("d_in")?)?;
                 profile.epsilon(number("delta")?).map(|epsilon| epsilon.to_json())
             }
             "solve" => document(field("pipeline")?)?.set(&values(request)?)?.solve(
@@ -279,24 +284,30 @@ impl Server<'_> {
     }
 
     /// Return the pipeline of a request.
-    fn build(&mut self, request: &Map<String, Json>) -> Result<Constructed> {
-        self.kept(request).map(|kept| kept.made.clone())
+    fn build(&mut self, asked: &Asked<'_>) -> Result<Constructed> {
+        self.kept(asked).map(|kept| kept.made.clone())
     }
     /// Return the pipeline of a request. Build the pipeline if it is not kept from an earlier
     /// request.
-    fn kept(&mut self, request: &Map<String, Json>) -> Result<&Kept> {
+    fn kept(&mut self, asked: &Asked<'_>) -> Result<&Kept> {
         let missing = || Error::argument("pipeline", "missing from the request");
-        let pipeline = request.get("pipeline").ok_or_else(missing)?;
-        let values = values(request)?;
-        let key = format!("{pipeline} {}", Json::Object(values.clone().into_iter().collect()));
-        if !self.kept.contains_key(&key) {
-            let made = document(pipeline)?.build_with(self.registry, &values)?;
+        let pipeline = asked.fields.get("pipeline").ok_or_else(missing)?;
+        let (key, values) = match asked.pipeline.get() {
+            Some(known) => known,
+            None => {
+                let values = values(asked.fields)?;
+                let given = Json::Object(values.clone().into_iter().collect());
+                asked.pipeline.get_or_init(|| (format!("{pipeline} {given}"), values))
+            }
+        };
+        if !self.kept.contains_key(key) {
+            let made = document(pipeline)?.build_with(self.registry, values)?;
             if self.kept.len() == KEPT {
                 self.kept.clear();
             }
             self.kept.insert(key.clone(), Kept { made, warning: OnceCell::new() });
         }
-        self.kept.get(&key).ok_or_else(missing)
+        self.kept.get(key).ok_or_else(missing)
     }
 }
 

@@ -1,9 +1,7 @@
 //! The operations on a pipeline, with distances and values as JSON.
 
 use opendp_core::erased::{AnyMeasurement, AnyValue};
-use opendp_core::{
-    Carrier, Codec, Constructed, Domain, Error, Measure, PrivacyProfile, Result, TypeName,
-};
+use opendp_core::{Codec, Constructed, Domain, Error, Measure, PrivacyProfile, Result};
 use opendp_registry::Registry;
 use serde_json::{Value as Json, json};
 
@@ -68,7 +66,7 @@ pub(crate) fn invoke(made: &Constructed, arg: &Json, repeat: Option<usize>) -> R
 /// Write a release as JSON. If a part of the release is an interactive mechanism, return an error,
 /// because JSON cannot contain such a mechanism.
 pub(crate) fn complete(release: &AnyValue) -> Result<Json> {
-    if waits(release) {
+    if release.is_interactive() {
         return Err(unprintable());
     }
     Ok(release.to_json())
@@ -88,7 +86,7 @@ pub(crate) fn states_interactive(document: &Json, registry: &Registry) -> bool {
     let makes = |name: &str| {
         let name = name.split_once('<').map_or(name, |(name, _)| name);
         let signatures = registry.signatures(name).unwrap_or_default();
-        signatures.iter().any(|signature| interactive(signature.output()))
+        signatures.iter().any(|signature| signature.output().is_interactive())
     };
     let Json::Object(fields) = document else { return document.as_str().is_some_and(makes) };
     if let Some(Json::Array(chain)) = fields.get("chain") {
@@ -111,20 +109,6 @@ pub(crate) fn unprintable() -> Error {
     Error::NotImplemented(
         "the release is interactive: write a program that asks it questions".into(),
     )
-}
-/// Return whether a part of a release is an interactive mechanism. Check the types, because a
-/// released map can have the same JSON as an interactive mechanism.
-fn waits(release: &AnyValue) -> bool {
-    if let Some((first, second)) = release.pair() {
-        return waits(&first) || waits(&second);
-    }
-    match release.downcast_ref::<Vec<AnyValue>>() {
-        Ok(parts) => parts.iter().any(waits),
-        Err(_) => interactive(&release.inner_type()),
-    }
-}
-fn interactive(name: &TypeName) -> bool {
-    matches!(name.head(), "Session" | "Queryable") || name.args().iter().any(interactive)
 }
 
 /// Return the privacy profile of a measurement at a distance.

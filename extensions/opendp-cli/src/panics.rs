@@ -24,11 +24,15 @@ pub(crate) fn hide_messages() {
 /// Run code that can panic, and turn a panic into an error. If panics abort the process, there is
 /// no such error. After a panic, the caller must not use anything that the code changed.
 pub(crate) fn caught<T>(run: impl FnOnce() -> Result<T>) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
-        Err(Error::FailedFunction(
+    unwound(run).and_then(|answer| answer)
+}
+/// Run code that can panic, as [`caught`] does. The result is an error only if the code panicked.
+pub(crate) fn unwound<T>(run: impl FnOnce() -> T) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(run)).map_err(|_| {
+        Error::FailedFunction(
             "the code panicked, which is a fault of a constructor or of this program; there is no \
              answer"
                 .into(),
-        ))
+        )
     })
 }

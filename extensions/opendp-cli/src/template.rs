@@ -16,10 +16,11 @@ macro_rules! template {
 }
 /// The files of the template. Cargo.toml is not copied. [`manifest`] writes this file, because the
 /// dependencies of the new crate are at other places.
-const FILES: [(&str, &str); 20] = template! {
+const FILES: [(&str, &str); 22] = template! {
     "README.md"
     "documents/edge_count.json"
     "documents/graph.json"
+    "documents/study.json"
     "examples/release.py"
     "examples/release.rs"
     "src/debiased_edge_count.rs"
@@ -34,6 +35,7 @@ const FILES: [(&str, &str); 20] = template! {
     "src/lib.rs"
     "src/more_types.rs"
     "src/randomized_graph.rs"
+    "src/randomized_presence.rs"
     "src/repeat.rs"
     "tests/it/laws.rs"
     "tests/it/main.rs"

@@ -34,6 +34,25 @@ def test_its_combinator_and_its_measure():
     assert len(hundred([[0, 1]])) == 100
 
 
+def test_a_study_asks_its_mechanism():
+    chain = [{"acme::randomized_presence": {"flip": {"param": "flip"}}}]
+    study = dp.Study(
+        {
+            "context": {
+                "unit": {"person": 1},
+                "budget": {"epsilon": 1.0},
+                "columns": {"city": "String"},
+            },
+            "questions": [{"mechanism": {"column": "city", "chain": chain}}],
+        }
+    )
+    plan = study.rehearse().to_dict()
+    # The probability is 1 / (1 + e).
+    assert abs(plan["answers"][0]["parameter"]["value"] - 0.268941421369995) < 1e-9
+    assert plan["spent"]["epsilon"] <= 1.0 and plan["answers"][0]["accuracy"] is None
+    assert study.ask({"city": ["Lyon"] * 9}).rows()[0]["value"] in (True, False)
+
+
 def test_it_is_listed_with_its_origin():
     family = dp.describe("acme::make_edge_count")
     assert family["package"] == "custom-mechanism"

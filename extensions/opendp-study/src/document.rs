@@ -2,6 +2,7 @@
 
 mod condition;
 mod grid;
+mod mechanism;
 mod unit;
 
 use opendp_core::arith::shown;
@@ -11,6 +12,7 @@ use serde_json::Value as Json;
 
 pub(super) use super::json::from_json;
 pub(super) use condition::{Condition, EXACT_FLOATS};
+pub(super) use mechanism::{MechanismFields, Steps};
 pub(super) use unit::UnitFields;
 
 #[derive(Deserialize)]
@@ -163,6 +165,7 @@ pub(super) struct QuestionFields {
     pub(super) histogram: Option<HistogramFields>,
     pub(super) counts_by: Option<ColumnOnly>,
     pub(super) top_k: Option<TopFields>,
+    pub(super) mechanism: Option<MechanismFields>,
 }
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
@@ -223,6 +226,7 @@ pub(super) enum Wanted<'a> {
     Histogram(&'a HistogramFields),
     CountsBy(&'a ColumnOnly),
     TopK(&'a TopFields),
+    Mechanism(&'a MechanismFields),
 }
 impl QuestionFields {
     /// Return the statistic. A question without a statistic, or with several, is an error.
@@ -238,6 +242,7 @@ impl QuestionFields {
             self.histogram.as_ref().map(Wanted::Histogram),
             self.counts_by.as_ref().map(Wanted::CountsBy),
             self.top_k.as_ref().map(Wanted::TopK),
+            self.mechanism.as_ref().map(Wanted::Mechanism),
         ];
         let stated: Vec<Wanted<'_>> = stated.into_iter().flatten().collect();
         match stated.as_slice() {
@@ -246,7 +251,7 @@ impl QuestionFields {
                 "statistic",
                 format!(
                     "expected exactly one of count, sum, mean, variance, median, quantile, \
-                     quantiles, histogram, counts_by and top_k; found {} of them",
+                     quantiles, histogram, counts_by, top_k and mechanism; found {} of them",
                     several.len()
                 ),
             )),
@@ -295,6 +300,12 @@ impl QuestionFields {
                 if self.noise.is_some() =>
             {
                 ("noise", "this statistic has only one kind of noise: leave `noise` out")
+            }
+            Wanted::Mechanism(_) if self.noise.is_some() => {
+                ("noise", "the chain of a mechanism states its noise: leave `noise` out")
+            }
+            Wanted::Mechanism(fields) => {
+                return fields.steps().map(drop).map_err(|error| error.at("mechanism"));
             }
             _ => return Ok(()),
         };
@@ -352,6 +363,7 @@ impl QuestionFields {
             Ok(Wanted::Histogram(fields)) => format!("histogram of {}", fields.column),
             Ok(Wanted::CountsBy(fields)) => format!("counts by {}", fields.column),
             Ok(Wanted::TopK(fields)) => format!("top {} of {}", fields.k, fields.column),
+            Ok(Wanted::Mechanism(fields)) => fields.title(),
         };
         self.about(what)
     }

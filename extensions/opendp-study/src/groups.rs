@@ -75,7 +75,10 @@ impl QuestionFields {
                     let reason = "the number of rows of a group is not public: leave `rows` out";
                     return Err(Error::argument("rows", reason));
                 }
-                Wanted::Histogram(_) | Wanted::CountsBy(_) | Wanted::TopK(_) => {
+                Wanted::Histogram(_)
+                | Wanted::CountsBy(_)
+                | Wanted::TopK(_)
+                | Wanted::Mechanism(_) => {
                     let reason = "the statistics of a group are count, sum, mean, variance, \
                                   median, quantile and quantiles; for a histogram, group by its \
                                   column too";

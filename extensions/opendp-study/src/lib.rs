@@ -70,6 +70,7 @@
 //! | `histogram` | `column`, `categories` or `edges`, `others` | a count for each category, and one for all other rows if `others` is true; or a count for each bin |
 //! | `counts_by` | `column` | a count for each key that enough people have; needs a delta. [`Cell::interval`] states for which keys its interval holds |
 //! | `top_k` | `column`, `k`, `categories` | the categories with the most rows |
+//! | `mechanism` | `column`, `bounds`, `chain`, `version`, `packages` | the release of registered constructors, such as a mechanism of another crate |
 //!
 //! If a question does not state the `bounds` of a sum, a mean or a variance, the bounds of the
 //! column are used. All other statistics, and all conditions, ignore the bounds of the column.
@@ -77,6 +78,34 @@
 //! whole number of steps leads from `from` to `to`. If a question about a mean or a variance has no
 //! condition, and its column drops no rows, `rows` defaults to the public number of rows of the
 //! table. A `rows` above this public number is an error. A smaller `rows` is not an error.
+//!
+//! # Mechanisms of other crates
+//!
+//! The field `chain` of a `mechanism` is a chain of a pipeline ([`opendp_registry::Document`]). It
+//! starts from the rows of the column, and ends with a mechanism. The program must link the crates
+//! of its constructors. If the chain contains `{"param": NAME}`, the value of this parameter is
+//! found, so that the mechanism fits the question's share. The charged loss is always the map of
+//! the whole chain. [`rehearse`](Study::rehearse) runs the mechanism once on a table without data,
+//! so that a mechanism that fails or is interactive is refused before anything is charged.
+//!
+//! ```
+//! # use opendp_study::{Cells, Study};
+//! use opendp_measurements as _; // make_laplace
+//! use opendp_transformations as _; // make_count_distinct
+//! let study = Study::parse(&serde_json::json!({
+//!     "context": {
+//!         "unit": {"person": 1}, "budget": {"epsilon": 0.5}, "columns": {"city": "String"},
+//!     },
+//!     "questions": [{"mechanism": {
+//!         "column": "city",
+//!         "chain": ["count_distinct", {"laplace": {"scale": {"param": "scale"}}}],
+//!     }}],
+//! }))?;
+//! let plan = study.rehearse(0.05)?;
+//! assert_eq!(plan.answers()[0].question, "count_distinct, laplace of city");
+//! assert_eq!(plan.answers()[0].parameter, Some(("scale".to_owned(), 2.0)));
+//! # Ok::<(), opendp_core::Error>(())
+//! ```
 //!
 //! # Groups
 //!
@@ -138,6 +167,7 @@ mod document;
 mod groups;
 mod json;
 mod keys;
+mod measured;
 mod mechanisms;
 mod names;
 mod outcome;
@@ -145,15 +175,15 @@ mod planned;
 mod questions;
 mod ranks;
 mod rows;
+mod steps;
 mod table;
 mod texts;
 
 use opendp_core::arith::shown;
-use opendp_core::erased::AnyMeasurement;
-use opendp_core::{Error, Function, Measure, Measurement, PrivacyMap, Result};
+use opendp_core::{Error, Result};
 use serde_json::Value as Json;
 
-use budget::{StudyBudget, rounded_up, weights};
+use budget::{StudyBudget, weights};
 pub use charged::{Charge, ChargeCheck, Charged};
 pub use document::CellType;
 use document::{ColumnFields, Document, QuestionFields, UnitFields, from_json};
@@ -163,7 +193,7 @@ use questions::{Asker, Mode};
 pub use table::Cells;
 use table::blank;
 
-use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
+use opendp_analysis::{Context, PrivacyUnit, Table};
 
 /// A context and its questions, read from a document. See the [crate](self).
 #[derive(Clone, Debug)]
@@ -252,56 +282,29 @@ impl Study {
             let reason = "state the public number of rows, because the noise may depend on it";
             return Err(Error::argument("rows", reason).at("context"));
         }
-        self.run(self.blank()?, alpha, Mode::Rehearse)
+        let table = self.blank()?;
+        self.run_or_try(table.clone(), alpha, Mode::Rehearse, Some(&table))
     }
     /// Return the privacy unit that the answers protect.
     pub fn unit(&self) -> PrivacyUnit {
         self.unit
-    }
-    /// Return the study as one measurement of tables. The loss of the measurement is the whole
-    /// budget, and a ledger can charge this loss.
-    ///
-    /// The exact loss is the exact budget: the decimal numbers of the document. Proof that the
-    /// answers cost no more: the account of `run` has this exact budget. The account refuses a
-    /// release if the exact total would exceed this budget.
-    ///
-    /// # Errors
-    /// Errors about the columns. `Argument` when there is not enough memory for the stated rows. A
-    /// wrong `alpha`, and errors about the split and the questions, are errors of the measurement.
-    pub fn measurement(&self, alpha: f64) -> Result<AnyMeasurement> {
-        let (blank, limit) = (self.blank()?, self.unit.distance());
-        macro_rules! measurement_of {
-            ($budget:expr) => {{
-                let parts = $budget.exact_amount().to_vec();
-                let amount = rounded_up($budget)?;
-                let context = Context::new(blank, self.unit, $budget.clone(), Split::as_you_go())?;
-                let within = move |d_in: &u32| match *d_in <= limit {
-                    true => Ok(()),
-                    false => Err(Error::FailedMap(format!(
-                        "the study protects tables at distance {limit}, and not at {d_in}"
-                    ))),
-                };
-                let map = PrivacyMap::new(move |d_in| within(d_in).map(|()| amount.clone()))
-                    .with_exact(move |d_in| within(d_in).map(|()| parts.clone()));
-                let study = self.clone();
-                let function = Function::map(move |table: &Table| {
-                    Ok(study.run(table.clone(), alpha, Mode::Ask)?.to_json().to_string())
-                });
-                Measurement::new(context.space().clone(), measure_of($budget), function, map)
-                    .erase()
-            }};
-        }
-        Ok(match &self.budget {
-            StudyBudget::Epsilon(budget) => measurement_of!(budget),
-            StudyBudget::EpsilonDelta(budget) => measurement_of!(budget),
-            StudyBudget::Rho(budget) => measurement_of!(budget),
-        })
     }
     /// Make a table in which all cells are missing.
     fn blank(&self) -> Result<Table> {
         blank(&self.columns, self.rows).map_err(|error| error.at("context"))
     }
     fn run(&self, table: Table, alpha: f64, mode: Mode) -> Result<Outcome> {
+        self.run_or_try(table, alpha, mode, None)
+    }
+    /// Answer all questions, or find their costs. `trial` is a table without data. Run the
+    /// mechanisms of other crates on this table, and release nothing.
+    fn run_or_try(
+        &self,
+        table: Table,
+        alpha: f64,
+        mode: Mode,
+        trial: Option<&Table>,
+    ) -> Result<Outcome> {
         #[cfg(test)]
         tests::note(mode);
         if !(0.0 < alpha && alpha <= 1.0) {
@@ -319,7 +322,7 @@ impl Study {
             ($budget:expr) => {{
                 let context = Context::new(table, self.unit, $budget.clone(), split)?;
                 let (columns, rows) = (self.columns.as_slice(), self.rows);
-                let asker = Asker { context: &context, columns, rows, alpha, mode };
+                let asker = Asker { context: &context, columns, rows, alpha, mode, trial };
                 let mut answers = Vec::new();
                 for (place, question) in self.questions.iter().enumerate() {
                     let checked = question.check_useful(self.rows);
@@ -334,38 +337,6 @@ impl Study {
             StudyBudget::EpsilonDelta(budget) => with!(budget),
             StudyBudget::Rho(budget) => with!(budget),
         }
-    }
-    /// Return the split of the budget among all releases. If no question has a release, the budget
-    /// stays as it is.
-    fn split(&self) -> Result<Split> {
-        // A wrong weight is an error, even if its question has no release.
-        Split::by_weights(&self.weights)?;
-        let steps = self.steps()?;
-        if steps.is_empty() { Ok(Split::as_you_go()) } else { Split::by_weights(&steps) }
-    }
-    /// Return the weight of each release. A question of several releases divides its weight among
-    /// the releases. A question without releases has no weight, so all other questions get more.
-    fn steps(&self) -> Result<Vec<f64>> {
-        let mut steps = Vec::new();
-        for (place, (question, weight)) in self.questions.iter().zip(&self.weights).enumerate() {
-            let releases = match question.group_by {
-                None => Ok(question.releases(&self.columns, self.rows)),
-                Some(_) => self.releases_of_groups(question),
-            };
-            let releases = releases.map_err(|error| error.at(place_of(place, question)))?;
-            steps.extend(std::iter::repeat_n(weight / releases.max(1) as f64, releases));
-        }
-        Ok(steps)
-    }
-    /// Return the number of releases of a question about groups. Two statistics share a sum only if
-    /// they have the same column and the same bounds. So the number of releases depends on the
-    /// bounds. The number does not depend on the rows, so a table without rows is enough.
-    fn releases_of_groups(&self, question: &QuestionFields) -> Result<usize> {
-        let (budget, split) = (Budget::epsilon(1.0)?, Split::as_you_go());
-        let table = blank(&self.columns, None).map_err(|error| error.at("context"))?;
-        let context = Context::new(table, self.unit, budget, split)?;
-        let (columns, rows, mode) = (self.columns.as_slice(), self.rows, Mode::Rehearse);
-        Asker { context: &context, columns, rows, alpha: 1.0, mode }.releases_of_groups(question)
     }
     fn check(&self) -> Result<()> {
         if self.rows.is_some() && !self.unit.size_is_public() {
@@ -384,8 +355,11 @@ impl Study {
         Ok(())
     }
 }
-fn measure_of<MO: Measure + Default>(_: &Budget<MO>) -> MO {
-    MO::default()
+/// Run code of another crate. If it panics, return an error.
+fn caught<T>(run: impl FnOnce() -> Result<T>) -> Result<T> {
+    let panicked = "a constructor or its mechanism panicked, which is a fault of its crate";
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(run))
+        .unwrap_or_else(|_| Err(Error::FailedFunction(panicked.into())))
 }
 fn place_of(place: usize, question: &QuestionFields) -> String {
     match &question.name {

@@ -2,11 +2,11 @@
 
 mod notes;
 mod page;
+mod written;
 
 use std::fmt::Write;
 
 use opendp_core::{Codec, Result};
-use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
 use super::json::value;
@@ -15,6 +15,7 @@ use super::questions::Mode;
 use opendp_analysis::context::{
     Accounted, Entry, ErrorIn, Noised, Report, counted, short, visible,
 };
+use written::Written;
 
 /// One released value of an answer: a number, a category or a candidate.
 #[derive(Clone, Debug, Default)]
@@ -68,6 +69,12 @@ pub struct StudyAnswer {
     pub bounds: Option<(f64, f64)>,
     /// Whether the keys of the groups were found in the data, by a threshold on noisy counts.
     pub keys_found: bool,
+    /// The name and the value of the parameter that the share of the question determined, if a
+    /// chain of registered constructors gives the answer and has a parameter.
+    pub parameter: Option<(String, f64)>,
+    /// The names of the constructors in the chain of a `mechanism`, as the document writes them.
+    /// The list is empty for all other statistics.
+    pub constructors: Vec<String>,
     /// The values of the answer. The list is empty before the release.
     pub cells: Vec<Cell>,
 }
@@ -206,6 +213,8 @@ impl StudyAnswer {
             rows_stated: None,
             bounds: None,
             keys_found: false,
+            parameter: None,
+            constructors: Vec::new(),
             cells: Vec::new(),
         }
     }
@@ -220,6 +229,8 @@ impl StudyAnswer {
             rows_stated: None,
             bounds: None,
             keys_found: false,
+            parameter: None,
+            constructors: Vec::new(),
             cells: Vec::new(),
         }
     }
@@ -234,6 +245,9 @@ impl StudyAnswer {
     }
     /// Name the kinds of noise, and their scales.
     fn noise(&self) -> String {
+        if let Some((name, value)) = &self.parameter {
+            return format!("{}, {name} {}", self.mechanism, short(*value));
+        }
         if self.scales.is_empty() {
             return self.mechanism.clone();
         }
@@ -249,7 +263,9 @@ impl StudyAnswer {
             (Some(error), ErrorIn::Value) => format!("+/- {}", short(error)),
             (Some(error), ErrorIn::Ranks) => format!("+/- {}", counted(&short(error), "rank")),
             (Some(error), ErrorIn::Counts) => format!("+/- {}", counted(&short(error), "row")),
-            (None, _) if cell.is_none() => "known afterwards".into(),
+            (None, _) if cell.is_none() && self.constructors.is_empty() => {
+                "known afterwards".into()
+            }
             (None, _) => "not known".into(),
         }
     }
@@ -286,63 +302,13 @@ impl StudyAnswer {
         if self.keys_found {
             json["keys_found"] = true.into();
         }
+        if let Some((name, value)) = &self.parameter {
+            json["parameter"] = json!({"name": name, "value": value.to_json()});
+        }
+        if !self.constructors.is_empty() {
+            json["constructors"] = self.constructors.clone().into();
+        }
         json
-    }
-}
-/// The fields that are read from an outcome in JSON.
-#[derive(Deserialize)]
-struct Written {
-    answers: Vec<WrittenAnswer>,
-    alpha: f64,
-    #[serde(default)]
-    dry_run: bool,
-}
-#[derive(Deserialize)]
-struct WrittenAnswer {
-    question: String,
-    mechanism: String,
-    scale: Vec<f64>,
-    accuracy: Json,
-    accuracy_in: String,
-    values: Vec<WrittenCell>,
-    rows_stated: Option<usize>,
-    bounds: Option<(Json, Json)>,
-    #[serde(default)]
-    keys_found: bool,
-}
-#[derive(Deserialize)]
-struct WrittenCell {
-    label: Option<String>,
-    value: Json,
-    interval: Option<(Json, Json)>,
-    key: Option<Json>,
-}
-impl From<WrittenAnswer> for StudyAnswer {
-    fn from(written: WrittenAnswer) -> Self {
-        // JSON stores an infinite number as a text.
-        let number = |json: &Json| f64::from_json(json).ok();
-        let ends = |(low, high): (Json, Json)| number(&low).zip(number(&high));
-        let mut cells = Vec::with_capacity(written.values.len());
-        for WrittenCell { label, value, interval, key } in written.values {
-            let interval = interval.and_then(ends);
-            cells.push(Cell { key, label, value, interval });
-        }
-        StudyAnswer {
-            question: written.question,
-            mechanism: written.mechanism,
-            scales: written.scale,
-            error: number(&written.accuracy),
-            error_in: match written.accuracy_in.as_str() {
-                "ranks" => ErrorIn::Ranks,
-                "counts" => ErrorIn::Counts,
-                _ => ErrorIn::Value,
-            },
-            rows_stated: written.rows_stated,
-            bounds: written.bounds.and_then(ends),
-            keys_found: written.keys_found,
-            cells,
-        }
-        .checked()
     }
 }
 /// Write the probability, in percent, with which an interval contains the exact answer. Never round

@@ -15,11 +15,12 @@ use super::document::{
 use super::mechanisms::Mechanisms;
 use super::outcome::{Cell, StudyAnswer};
 use super::table::{as_float, known};
-use opendp_analysis::Context;
 use opendp_analysis::context::{Accounted, Answer, Noised, Noisy, Query, Question, Rows};
+use opendp_analysis::{Context, Table};
 
 mod cells;
 mod conditions;
+mod mechanism;
 
 pub(super) use cells::cell;
 use cells::{bins, cells_of_chosen, cells_of_keys, labels};
@@ -41,6 +42,8 @@ pub(super) struct Asker<'c, MO: Accounted> {
     pub(super) rows: Option<usize>,
     pub(super) alpha: f64,
     pub(super) mode: Mode,
+    /// A table without data, on which the mechanisms of other crates are tried.
+    pub(super) trial: Option<&'c Table>,
 }
 impl<'c, MO: Mechanisms> Asker<'c, MO>
 where
@@ -62,6 +65,7 @@ where
             Wanted::Histogram(fields) => ("histogram", self.histogram(asked, fields)),
             Wanted::CountsBy(fields) => ("counts_by", self.counts_by(asked, &fields.column)),
             Wanted::TopK(fields) => ("top_k", self.top_k(asked, fields)),
+            Wanted::Mechanism(fields) => ("mechanism", self.mechanism(asked, fields)),
         };
         Ok(vec![answer.map_err(|error| error.at(name))?.checked()])
     }
@@ -94,17 +98,6 @@ where
             let cells = self.numbers(asked, &sum.column)?.clamp(lower, upper);
             return self.number(MO::add_noise(cells.sum(), asked.noise)?, asked);
         }
-        let whole = |bound: f64| {
-            let fits = bound.fract() == 0.0 && bound.abs() < 9e18;
-            let reason = || {
-                format!(
-                    "expected whole numbers above -9e18 and below 9e18 for a column of i64, found \
-                     {}",
-                    shown(bound)
-                )
-            };
-            if fits { Ok(bound as i64) } else { Err(Error::argument("bounds", reason())) }
-        };
         let (lower, upper) = (whole(lower)?, whole(upper)?);
         let cells = self.cells::<i64>(asked, &sum.column)?;
         self.number(MO::add_noise(cells.clamp(lower, upper).sum(), asked.noise)?, asked)
@@ -362,6 +355,17 @@ fn no_column(columns: &[(String, ColumnFields)], name: &str) -> Error {
         names.join(", ")
     );
     Error::argument(name, reason)
+}
+/// Read a bound of a column of integers.
+fn whole(bound: f64) -> Result<i64> {
+    if bound.fract() == 0.0 && bound.abs() < 9e18 {
+        return Ok(bound as i64);
+    }
+    let reason = format!(
+        "expected whole numbers above -9e18 and below 9e18 for a column of i64, found {}",
+        shown(bound)
+    );
+    Err(Error::argument("bounds", reason))
 }
 pub(super) fn atoms<T: Codec>(values: &[Json]) -> Result<Vec<T>> {
     values.iter().map(T::from_json).collect()

@@ -98,6 +98,18 @@ impl AnyValue {
     pub fn inner_type(&self) -> TypeName {
         self.0.as_ref().map_or(TypeName::plain("AnyValue"), |value| value.name())
     }
+    /// Return whether a part of the value is an interactive mechanism, such as a queryable. JSON
+    /// cannot contain such a mechanism. The check uses the types of the parts, because a released
+    /// map can have the same JSON as an interactive mechanism.
+    pub fn is_interactive(&self) -> bool {
+        if let Some((first, second)) = self.pair() {
+            return first.is_interactive() || second.is_interactive();
+        }
+        match self.downcast_ref::<Vec<AnyValue>>() {
+            Ok(parts) => parts.iter().any(AnyValue::is_interactive),
+            Err(_) => self.inner_type().is_interactive(),
+        }
+    }
     /// Borrow the value as a `T`.
     ///
     /// # Errors

@@ -10,7 +10,7 @@ mod spell;
 
 use std::sync::Arc;
 
-use opendp_core::{Arg, Constructed, Domain, Error, Measure, Metric, Result, TypeName};
+use opendp_core::{Arg, Constructed, Domain, Error, Kind, Measure, Metric, Result, TypeName};
 use serde_json::{Map, Value as Json, json};
 
 use self::spell::{described, function, known, lacks, plain};
@@ -53,9 +53,18 @@ impl Document {
     /// members, when the document describes only a domain, a metric or a measure, or when a part of
     /// it is a call in the format of OpenDP. The errors of [`build`](Document::build).
     pub fn to_opendp(&self, registry: &Registry) -> Result<Json> {
-        self.build(registry)?;
+        let made = self.build(registry)?;
         if self.json.get("__function__").is_some() {
             return Ok(self.json.clone());
+        }
+        let described = matches!(made.kind(), Kind::Domain | Kind::Metric | Kind::Measure);
+        if described && self.json.get("constructor").is_none() {
+            let reason = format!(
+                "this document is {}, and only a pipeline is converted: write an object with \
+                 `space` and `chain`, or a call with `constructor`",
+                made.kind().with_article()
+            );
+            return Err(Error::argument("document", reason));
         }
         let builder = Builder::new(registry).written_for(self.versions.clone());
         Ok(Writer { builder }.node(&self.json, None)?.0)

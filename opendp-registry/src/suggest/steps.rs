@@ -9,6 +9,7 @@ use opendp_core::erased::{AnyMeasurement, AnyTransformation};
 use opendp_core::{Arg, Args, Constructed, Error, Kind, Result, TypeName};
 use serde_json::{Map, Value as Json, json};
 
+use self::facts::filled;
 use super::{Aim, Obstacle, Suggestions};
 use crate::advice::OF_DATA;
 use crate::{Entry, Registry};
@@ -56,9 +57,10 @@ enum About {
     Chain,
     Constructor,
 }
-/// One way to call a constructor: the arguments of the call, and the same arguments as JSON.
+/// One way to call a constructor: the arguments as JSON, and the arguments of the calls to try. The
+/// calls differ only in the preliminary value of a parameter.
 struct Way {
-    args: Args,
+    tries: Vec<Args>,
     written: Map<String, Json>,
 }
 
@@ -153,11 +155,8 @@ impl<'a> Search<'a> {
                 }
             };
             for way in self.ways(&fits, given) {
-                if !self.may_call() {
-                    return;
-                }
-                let args = way.args.clone().with("input", here.clone());
-                match self.registry.make(&name, &args) {
+                let Some(made) = self.made(&name, &way, &here) else { return };
+                match made {
                     // The first link has the space of the data as its input.
                     Ok(made) if chain.links.is_empty() && self.are_apart(&made) => return,
                     Ok(made) => self.append(chain, &name, about, way, made, next),
@@ -165,6 +164,23 @@ impl<'a> Search<'a> {
                 }
             }
         }
+    }
+    /// Call a constructor with the arguments of each try, until one of the calls succeeds. If no
+    /// more calls are allowed, return `None`.
+    fn made(&mut self, name: &str, way: &Way, here: &Arg) -> Option<Result<Constructed>> {
+        let mut made = None;
+        for args in &way.tries {
+            if !self.may_call() {
+                return None;
+            }
+            let found = self.registry.make(name, &args.clone().with("input", here.clone()));
+            match (&found, &made) {
+                (Ok(_), _) => return Some(found),
+                (Err(_), None) => made = Some(found),
+                (Err(_), Some(_)) => {}
+            }
+        }
+        made
     }
     /// Return whether no two inputs of `made` are at the distance of the goal, and keep the error.
     fn are_apart(&mut self, made: &Constructed) -> bool {
@@ -281,9 +297,9 @@ impl<'a> Search<'a> {
             let json = opendp_core::Measure::to_json(&made);
             args = args.with(parameter, Constructed::Measure(made));
             let written = with(&written, parameter, json);
-            return Some(Way { args: filled(args, &written, Some(parameter)), written });
+            return Some(Way { tries: filled(&args, &written, Some(parameter)), written });
         }
-        Some(Way { args: filled(args, &written, None), written })
+        Some(Way { tries: filled(&args, &written, None), written })
     }
 
     /// Record the missing facts of a constructor. If the constructor adds noise, `noise` is the
@@ -347,17 +363,6 @@ fn with(object: &Map<String, Json>, name: &str, value: Json) -> Map<String, Json
     let mut object = object.clone();
     object.insert(name.to_owned(), value);
     object
-}
-/// Add the JSON arguments `written`, except the argument `but`, to `args`. A parameter without a
-/// known value gets a preliminary value.
-fn filled(mut args: Args, written: &Map<String, Json>, but: Option<&str>) -> Args {
-    for (name, value) in written.iter().filter(|(name, _)| Some(name.as_str()) != but) {
-        let open = value.get("param").is_some();
-        let value =
-            if open { json!(if name == "prob" { 0.75 } else { 1.0 }) } else { value.clone() };
-        args = args.with(name, value);
-    }
-    args
 }
 /// Write a link of a document.
 pub(super) fn written(name: &str, args: Map<String, Json>) -> Json {

@@ -1,11 +1,12 @@
 //! Tests that suggestions can be built and meet the budget, and that the search is bounded.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use opendp_core::{
-    AbsoluteDistance, AtomDomain, Bounds, Kind, Made, Parameter, Space, SymmetricDistance,
-    TypeName, VectorDomain,
+    AbsoluteDistance, Args, AtomDomain, Bounds, Error, Kind, Made, Parameter, Space,
+    SymmetricDistance, TypeName, VectorDomain,
 };
 use opendp_registry::{Addition, Document, Entry, Goal, Limits, Obstacle, Registry, Suggestions};
 use opendp_transformations::make_clamp;
@@ -320,6 +321,37 @@ fn equal_noise_under_two_names_leaves_room_for_other_noise() {
     let counts = found.iter().filter(|it| it.names[0] == "make_count");
     let names: Vec<&str> = counts.map(|it| it.names[1].as_str()).collect();
     assert_eq!(names, ["make_mine_a", "make_mine_c"]);
+}
+#[test]
+fn a_fact_can_leave_the_noise_inside_an_object_open() {
+    type Count = Space<AtomDomain<i32>, AbsoluteDistance<i32>>;
+    let registry = Registry::new();
+    let noise = Addition::new("make_mine", "my-app", Kind::Measurement, TypeName::plain("Release"))
+        .parameter(Parameter::new::<Count>("input", None))
+        .parameter(Parameter::new::<HashMap<String, f64>>("config", None))
+        .constructs(|args| {
+            let config: HashMap<String, f64> = args.decode("config", None)?;
+            // The constructor refuses a scale of 1, so the search must try another value.
+            let scale = config.get("scale").copied().filter(|scale| *scale != 1.0);
+            let scale = scale.ok_or_else(|| Error::argument("config", "expected a scale"))?;
+            let input = args.decode::<Count>("input", None)?;
+            let args = Args::new().with("input", &input.erase()).with("scale", json!(scale));
+            Registry::global().make("make_laplace", &args)
+        });
+    registry.add(noise).unwrap();
+    let space = rows(json!({"T": "i64"}), json!(null), "symmetric_distance");
+    let about = named("mine");
+    let goal = |fact: Json| {
+        let goal = Goal::new(space.clone(), json!(PURE), json!(1), json!(0.5)).fact("config", fact);
+        registry.suggest(&goal.about(&about).with_unproved()).unwrap()
+    };
+    let found = goal(json!({"scale": {"param": "s"}, "k": 3.0}));
+    let [best, ..] = &found.found[..] else { panic!("{:?}", found.obstacles) };
+    assert_eq!(best.solved, Some(("s".to_owned(), json!(2.0))));
+    assert_eq!(best.document.json()["chain"][1]["mine"]["config"], json!({"scale": 2.0, "k": 3.0}));
+    // The controls: an object without a parameter is used as it is, and another field is refused.
+    assert_eq!(goal(json!({"scale": 4.0})).found[0].solved, None);
+    assert!(goal(json!({"size": {"param": "s"}})).found.is_empty());
 }
 #[test]
 fn a_space_tells_what_takes_it_and_what_leads_to_a_measure() {

@@ -142,3 +142,15 @@ fn a_document_of_opendp_is_written_as_it_is() {
     let theirs = written(&repeated).unwrap();
     assert_eq!(theirs["__kwargs__"]["measurements"].as_array().unwrap().len(), 3);
 }
+#[test]
+fn a_document_of_a_domain_is_named_and_not_converted() {
+    for (document, kind) in [
+        (json!({"vector_domain": {"atom_domain": {"T": "i64"}}}), "a domain"),
+        (json!({"symmetric_distance": {}}), "a metric"),
+        (json!({"max_divergence": {}}), "a measure"),
+    ] {
+        let error = Document::new(document).unwrap().to_opendp(Registry::global()).unwrap_err();
+        let expected = format!("this document is {kind}, and only a pipeline is converted");
+        assert!(error.to_string().contains(&expected), "{error}");
+    }
+}

@@ -11,7 +11,7 @@ use opendp_registry::{Document, Registry};
 use opendp_transformations::make_clamp;
 use serde_json::json;
 
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 10] = [
     "acme::edge_distance",
     "acme::gaussian_tradeoff",
     "acme::graph_domain",
@@ -19,6 +19,7 @@ const NAMES: [&str; 9] = [
     "acme::make_edge_count",
     "acme::make_gaussian_accounting",
     "acme::make_randomized_graph",
+    "acme::make_randomized_presence",
     "acme::make_repeat",
     "make_clamp",
 ];

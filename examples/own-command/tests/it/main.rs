@@ -54,6 +54,58 @@ fn a_mechanism_of_another_crate_is_run_with_its_loss() {
     assert!(report["release"].is_i64(), "{report}");
 }
 #[test]
+fn a_study_asks_a_mechanism_of_another_crate() {
+    let desk = tempfile::tempdir().unwrap();
+    let place = |name: &str| desk.path().join(name).to_str().unwrap().to_owned();
+    let (table, page, ledger) = (place("people.csv"), place("page.html"), place("ledger"));
+    let rows = (0..200).map(|i| format!("{},city {}\n", 20 + i % 60, i % 7));
+    std::fs::write(&table, format!("age,city\n{}", rows.collect::<String>())).unwrap();
+    let study =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../custom-mechanism/documents/study.json").to_owned();
+    let ask = ["ask", &study, "--data", &table];
+
+    // The probability is 1 / (1 + e), for a share of 1.
+    let plan = says(&["ask", &study, "--dry-run"]);
+    let line = |name: &str| plan.lines().find(|line| line.starts_with(name)).unwrap();
+    let presence = line("anybody aged 90 or more");
+    assert!(presence.contains(" not known ") && presence.contains("presence, flip 0.26"), "{plan}");
+    let cities = line("number of cities");
+    assert!(cities.contains("+/- 3 ") && cities.ends_with("laplace, scale 1"), "{plan}");
+    assert!(plan.contains("the answers cost epsilon 2 of epsilon 2"), "{plan}");
+    let json = says(&[&ask[..], &["--json", "--html", &page]].concat());
+    let json: Json = serde_json::from_str(&json).unwrap();
+    let [presence, cities] = [&json["answers"][0], &json["answers"][1]];
+    assert!(presence["values"][0]["value"].is_boolean(), "{json}");
+    assert_eq!(presence["parameter"]["name"], "flip");
+    assert_eq!(cities["constructors"], json!(["count_distinct", "laplace"]));
+    assert!(cities["values"][0]["interval"].is_array(), "{json}");
+    let html = std::fs::read_to_string(&page).unwrap();
+    assert!(html.contains("acme::randomized_presence, flip 0.26"), "{html}");
+    let csv = says(&[&ask[..], &["--csv"]].concat());
+    assert!(csv.starts_with("question,label,value"), "{csv}");
+    let presence = csv.lines().nth(1).unwrap();
+    assert!(presence.ends_with("true,,,,") || presence.ends_with("false,,,,"), "{csv}");
+
+    // A ledger charges the loss, and the same id gives the same answers.
+    let survey = format!("{ledger}:survey");
+    let create = ["budget", "create", &survey, "--epsilon", "3", "--unit", "1"];
+    says(&[&create[..], &["--metric", "symmetric_distance"]].concat());
+    let charged = [&ask[..], &["--budget", &survey, "--id", "a", "--json"]].concat();
+    let first: Json = serde_json::from_str(&says(&charged)).unwrap();
+    let again: Json = serde_json::from_str(&says(&charged)).unwrap();
+    assert_eq!(first["answers"], again["answers"]);
+    assert_eq!(again["charge"]["repeated"], true);
+    let (success, _, error) =
+        graphs(&[&ask[..], &["--budget", &survey, "--id", "b", "--json"]].concat());
+    assert!(!success && error.contains("BudgetExceeded"), "{error}");
+    // The control: a command without the crate does not know the constructor.
+    let unknown = std::fs::read_to_string(&study).unwrap().replace("acme::", "other::");
+    let path = place("unknown.json");
+    std::fs::write(&path, unknown).unwrap();
+    let (success, _, error) = graphs(&["ask", &path, "--dry-run"]);
+    assert!(!success && error.contains("other::randomized_presence"), "{error}");
+}
+#[test]
 fn the_command_goes_by_the_name_of_its_file() {
     let help = says(&["--help"]);
     // The help also names the program `opendp-sql`, which is not renamed.

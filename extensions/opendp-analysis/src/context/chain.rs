@@ -230,10 +230,9 @@ pub(super) fn release_of_tables<D: Domain, MB: Measure, TO: Carrier>(
     read: impl for<'a> Fn(&'a Table) -> Result<Cow<'a, D::Carrier>> + Send + Sync + 'static,
 ) -> OfTable<MB, TO> {
     let (measure, map) = (release.measure().clone(), release.privacy_map());
-    let accuracy = release.clone();
+    let members = [release.clone()];
     let function = Function::map(move |table: &Table| release.invoke(&*read(table)?));
-    Measurement::new(space.clone(), measure, function, map)
-        .with_accuracy(move |alpha| accuracy.accuracy(alpha))
+    Measurement::new(space.clone(), measure, function, map).with_accuracy_of(members)
 }
 /// State the loss of a release in the measure of the budget, by [`Accounted::lift`].
 pub(super) fn of_base<MO: Accounted, TO: Carrier>(

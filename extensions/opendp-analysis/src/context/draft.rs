@@ -118,6 +118,10 @@ impl<'c, MO: Accounted, TO: Carrier> Draft<'c, MO, TO> {
     pub(crate) fn solve_gaussian(&self) -> Result<Question<'c, MO, TO>> {
         self.question(self.checked()?.solve_gaussian(&|dials| self.losses(dials))?)
     }
+    /// Find the value of a parameter with which the query fits its share of the budget.
+    pub(crate) fn solve_parameter(&self) -> Result<Question<'c, MO, TO>> {
+        self.question(self.checked()?.solve_parameter(&|dials| self.losses(dials))?)
+    }
     /// Use the noise scale that the analyst gives. Return an error if the cost of this noise does
     /// not fit the query's share, or if the account refuses this cost.
     pub(crate) fn of_scale(&self, scale: f64) -> Result<Question<'c, MO, TO>> {

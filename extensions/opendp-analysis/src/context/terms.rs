@@ -17,12 +17,16 @@ use super::report::ErrorIn;
 use super::{Accounted, Context};
 use crate::truncated_threshold::MOST;
 
+mod parameter;
+
 /// The name of discrete Gaussian noise in answers and reports.
 pub(crate) const DISCRETE: &str = "discrete Gaussian";
 /// The name that answers and reports give to a choice among candidates.
 pub(crate) const SELECTION: &str = "selection";
 /// The name that answers and reports give to the noise on counts of keys that are found.
 pub(crate) const FOUND: &str = "Laplace, threshold";
+/// The name that answers and reports give to the noise of a mechanism of another crate.
+pub(crate) const OTHER: &str = "other";
 /// The largest threshold, `2^53`. It hides almost all keys, and needs almost no delta.
 const HIGH: f64 = MOST;
 /// A function that computes the losses of a query from its free parameters.
@@ -133,18 +137,17 @@ impl<'c, MO: Accounted> Terms<'c, MO> {
             dials.threshold = least_threshold(&enough).unwrap_or(HIGH);
         }
         let cost = loss(dials)?;
-        let within = match room.share {
-            Some(pair) => pair.dominates(&self.cost(&losses(dials)?, dials)?.pair()),
-            None => fits(&cost, share, share.len()),
-        };
-        if within {
+        if self.within(&room, &losses(dials)?, dials)? {
             let cost = self.cost(&losses(dials)?, dials)?;
             self.context.account()?.charge(&cost).map_err(nothing_was_run)?;
             return Ok(dials);
         }
+        let noise = match self.mechanism {
+            OTHER => "the mechanism".to_owned(),
+            _ => format!("noise of scale {}", shown(scale)),
+        };
         Err(Error::BudgetExceeded(format!(
-            "noise of scale {} costs {}, and the share of this query is {}; nothing was run",
-            shown(scale),
+            "{noise} costs {}, and the share of this query is {}; nothing was run",
             show::<MO>(&cost, Exact::to_f64_up),
             show::<MO>(share, Exact::to_f64_down),
         )))

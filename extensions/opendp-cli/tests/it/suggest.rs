@@ -189,6 +189,9 @@ fn a_pipeline_is_converted_and_what_cannot_be_is_named() {
         text.contains("chain link 1 `filter_bounds`") && text.contains("OpenDP 0.16"),
         "{text}"
     );
+    desk.file("domain.json", json!({"atom_domain": {"T": "i64"}}).to_string());
+    let text = desk.fails(&["convert", "-p", "domain.json", "--to", "opendp"], 1);
+    assert!(text.contains("this document is a domain") && text.contains("`chain`"), "{text}");
     desk.fails(&["convert", "-p", "sum.json", "--to", "nonsense"], 2);
 }
 #[test]

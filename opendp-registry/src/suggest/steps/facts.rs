@@ -1,7 +1,7 @@
 //! The values that facts state for the parameters of a constructor.
 
 use opendp_core::erased::{AnyMetric, AnyTransformation};
-use opendp_core::{Arg, Kind, TypeName};
+use opendp_core::{Arg, Args, Kind, TypeName};
 use serde_json::{Map, Value as Json, json};
 
 use super::{Chain, SOLVED, Search, Way};
@@ -11,6 +11,10 @@ use crate::advice::OF_DATA;
 /// The constructors that drop the rows outside of their bounds. The fact `bounds` states the bounds
 /// to which rows are clamped. So these constructors do not use this fact.
 const DROPPING: [&str; 1] = ["make_filter_bounds"];
+
+/// The preliminary values of a parameter that a fact leaves open. Some constructors accept only
+/// some of these values.
+const PRELIMINARY: [f64; 3] = [1.0, 0.25, 0.75];
 
 impl Search<'_> {
     /// Find the values of the parameters among the facts. If some parameters have no value, return
@@ -116,5 +120,34 @@ fn least(parameter: &str) -> Option<Json> {
         "negate" => Some(json!(true)),
         "optimize" => Some(json!("min")),
         _ => None,
+    }
+}
+/// Add the JSON arguments `written`, except the argument `but`, to `args`. A parameter without a
+/// known value gets a preliminary value. Return the arguments for each preliminary value.
+pub(super) fn filled(args: &Args, written: &Map<String, Json>, but: Option<&str>) -> Vec<Args> {
+    let fill = |value: f64| {
+        let given = written.iter().filter(|(name, _)| Some(name.as_str()) != but);
+        given.fold(args.clone(), |args, (name, given)| {
+            let value = if name == "prob" { 0.75 } else { value };
+            args.with(name, preliminary(given, value))
+        })
+    };
+    // The search itself leaves the arguments of `SOLVED` open. Other arguments are open only if a
+    // fact leaves them open.
+    let given = written.iter().filter(|(name, _)| !SOLVED.contains(&name.as_str()));
+    let open = given.into_iter().any(|(_, given)| preliminary(given, 1.0) != *given);
+    let values = if open { &PRELIMINARY[..] } else { &PRELIMINARY[..1] };
+    values.iter().map(|value| fill(*value)).collect()
+}
+/// Replace each parameter of a value by a number. A parameter can be inside an object or an array.
+fn preliminary(given: &Json, value: f64) -> Json {
+    match given {
+        Json::Object(fields) if fields.len() == 1 && fields.contains_key("param") => json!(value),
+        Json::Object(fields) => {
+            let each = fields.iter().map(|(name, field)| (name.clone(), preliminary(field, value)));
+            Json::Object(each.collect())
+        }
+        Json::Array(items) => items.iter().map(|item| preliminary(item, value)).collect(),
+        plain => plain.clone(),
     }
 }

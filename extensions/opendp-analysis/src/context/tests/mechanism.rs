@@ -1,10 +1,14 @@
 //! Test mechanisms of other crates on the rows of a column.
 
-use opendp_measurements::{Scale, make_gaussian, make_laplace};
-use opendp_transformations::make_count_distinct;
+use opendp_core::{
+    AtomDomain, Bounds, L1Distance, Space, SymmetricDistance, TheMeasure, VectorDomain,
+};
+use opendp_measurements::{Scale, make_gaussian, make_laplace, make_noisy_max};
+use opendp_transformations::{make_count, make_count_by_categories, make_count_distinct, make_sum};
 
 use super::*;
 use crate::context::Mechanism;
+use crate::context::chain::as_scores;
 
 /// Ask for the number of different ages, which changes by at most 4 for a person with four rows.
 fn ages(context: &Context<MaxDivergence>) -> Mechanism<'_, MaxDivergence, i64> {
@@ -76,4 +80,93 @@ fn an_error_of_a_mechanism_spends_nothing() {
     });
     assert_eq!(exact.noise().unwrap_err().kind(), "BudgetExceeded");
     assert!(context.report().entries().is_empty());
+}
+#[test]
+fn a_mechanism_on_other_rows_is_refused() {
+    let context = pure(1.0, 2);
+    let narrow = || {
+        let rows = VectorDomain::new(AtomDomain::bounded(Bounds::new(0, 1)?));
+        Space::new(rows, SymmetricDistance)
+    };
+    let sum = move |rows, scale| make_sum(rows)?.then(|sum| make_laplace(sum, scale, None));
+    let rows = || context.query().column::<i64>("age");
+    // Rows between 0 and 1 change a sum by at most 1. But these rows have no bounds.
+    let typed = rows().mechanism("sum", move |_, scale| sum(narrow()?, scale));
+    let erased = rows()
+        .erased_mechanism("sum", move |_, scale| Ok(sum(narrow()?, Scale::new(scale)?)?.erase()));
+    for error in [typed.noise().unwrap_err(), erased.noise().unwrap_err()] {
+        assert!(error.to_string().contains("the rows are in the space"), "{error}");
+    }
+    // The controls: with these bounds, the rows are in this space.
+    let clamped = || rows().clamp(0, 1);
+    clamped().mechanism("sum", move |_, scale| sum(narrow()?, scale)).noise().unwrap();
+    let erased = clamped().erased_mechanism("sum", move |rows, scale| {
+        Ok(sum(rows.typed()?, Scale::new(scale)?)?.erase())
+    });
+    // One person has four rows, and half of epsilon is for this question.
+    let question = erased.noise().unwrap();
+    assert_eq!((question.loss().unwrap(), question.scale()), (0.5, 8.0));
+    assert!(question.release().unwrap().value.downcast::<i64>().is_ok());
+    let other = rows().erased_mechanism("sum", |rows, scale| {
+        let rows = rows.typed::<VectorDomain<AtomDomain<i64>>, SymmetricDistance>()?;
+        let count = make_count::<_, _, i64>(rows)?;
+        Ok(count.then(|count| make_gaussian(count, Scale::new(scale)?, None))?.erase())
+    });
+    let error = other.noise().unwrap_err().to_string();
+    assert!(error.contains("zero_concentrated_divergence"), "{error}");
+}
+#[test]
+fn a_parameter_is_found_at_the_boundary_of_the_share() {
+    let asked = |context: &Context<MaxDivergence>, shape: fn(f64) -> Result<f64>| {
+        let rows = context.query().column::<i64>("age");
+        let question = rows.mechanism("count", move |rows, value| {
+            let scale = Scale::new(shape(value.value())?)?;
+            make_count::<_, _, i64>(rows)?.then(|count| make_laplace(count, scale, None))
+        });
+        question.solve_parameter().map(|question| (question.scale(), question.loss().unwrap()))
+    };
+    let context = pure(1.0, 1);
+    let wrong = || Error::argument("value", "expected another number");
+    // One person has four rows, so the scale is 4.
+    assert_eq!(asked(&context, Ok), Ok((4.0, 1.0)));
+    // The loss grows with the parameter, which must be between 0.01 and 10.
+    let grows = |value: f64| match (0.01..10.0).contains(&value) {
+        true => Ok(1.0 / value),
+        false => Err(Error::argument("value", "expected another number")),
+    };
+    assert_eq!(asked(&context, grows), Ok((0.25, 1.0)));
+    assert_eq!(asked(&context, |_| Ok(100.0)).unwrap_err().kind(), "Search");
+    assert_eq!(asked(&context, |_| Ok(1.0)).unwrap_err().kind(), "BudgetExceeded");
+    let never = asked(&context, |_| Err(Error::argument("value", "expected another number")));
+    assert_eq!(never.unwrap_err(), wrong());
+    // The account of an epsilon and a delta admits each of the shares.
+    for queries in [1, 3, 7, 11, 30] {
+        let tight = super::context(Budget::epsilon_delta(0.7, 1e-6), Split::evenly(queries));
+        for _ in 0..queries {
+            let rows = tight.query().column::<i64>("age");
+            let question = rows.mechanism("count", |rows, epsilon| {
+                let scale = Scale::new(1.0 / epsilon.value())?;
+                make_count::<_, _, i64>(rows)?.then(|count| make_laplace(count, scale, None))
+            });
+            question.solve_parameter().unwrap().release().unwrap();
+        }
+    }
+}
+#[test]
+fn a_bound_on_scores_is_no_bound_on_the_answer() {
+    let context = pure(1.0, 1);
+    let rows = context.query().column::<i64>("age");
+    let frequent = rows.mechanism("most frequent", |rows, scale| {
+        let counts = make_count_by_categories::<_, _, L1Distance<i64>, i64>(
+            rows,
+            (0..100).collect(),
+            false,
+        )?;
+        let measure = TheMeasure(MaxDivergence);
+        let chosen =
+            counts.then(as_scores)?.then(|scores| make_noisy_max(scores, measure, scale, false))?;
+        assert!(chosen.bounds_scores() && chosen.accuracy(0.05)?[0].is_some());
+        Ok(chosen)
+    });
+    assert_eq!(frequent.noise().unwrap().accuracy(0.05).unwrap_err().kind(), "NotImplemented");
 }
