@@ -203,27 +203,42 @@ pub fn gaussian_tradeoff(mu: f64, alpha: f64) -> Result<Certified> {
         return Ok(Certified { lower: 1.0 - alpha, upper: 1.0 - alpha });
     }
     // Find t with T(t) = alpha, where T is the normal tail. Then the smallest probability of a type
-    // II error is T(mu - t). This probability decreases as alpha increases.
-    let (mut low, mut high) = (-FAR, FAR);
-    while low < high.next_down() && high - low > 1e-300 {
-        let middle = low + (high - low) / 2.0;
-        if middle <= low || high <= middle {
-            break;
+    // II error is T(mu - t). This probability decreases as alpha increases. If alpha is above 1/2,
+    // use T(-t) = 1 - T(t): the difference 1 - alpha is exact, and T(t) has a small relative error.
+    let (low, high) = match alpha <= 0.5 {
+        true => quantile(alpha)?,
+        false => {
+            let (low, high) = quantile(1.0 - alpha)?;
+            (-high, -low)
         }
-        let found = normal_tail(middle)?;
-        if found.lower >= alpha {
-            low = middle;
-        } else if found.upper < alpha {
-            high = middle;
-        } else {
-            break;
-        }
-    }
+    };
     // The differences `mu - low` and `mu - high` are rounded. So move both differences outward by a
     // bound on the rounding error.
     let slack = (mu.abs() + low.abs().max(high.abs())) * f64::EPSILON;
     let lower = normal_tail(mu - low + slack)?.lower;
     Ok(Certified { lower, upper: normal_tail(mu - high - slack)?.upper })
+}
+
+/// Enclose the number `t` with `T(t) = tail`, for the normal tail `T` and a `tail` above 0 and at
+/// most 1/2. Return two numbers, `low` and `high`, with `T(low) >= tail >= T(high)`.
+///
+/// Each number has a bisection of its own. If one bisection were used for both numbers, it would
+/// have to stop where the enclosure of `T` contains `tail`. The first such place can be far from
+/// both numbers: for a `tail` of 1/2, it is the middle of the first interval.
+fn quantile(tail: f64) -> Result<(f64, f64)> {
+    // `T(-FAR)` is nearly 1. `T(FAR)` is below the smallest positive float.
+    let last = |holds: &dyn Fn(Certified) -> bool| -> Result<(f64, f64)> {
+        let (mut low, mut high) = (-FAR, FAR);
+        while high - low > 1e-20 {
+            let middle = low + (high - low) / 2.0;
+            if middle <= low || high <= middle {
+                break;
+            }
+            if holds(normal_tail(middle)?) { low = middle } else { high = middle }
+        }
+        Ok((low, high))
+    };
+    Ok((last(&|found| tail <= found.lower)?.0, last(&|found| tail < found.upper)?.1))
 }
 
 fn check(name: &str, number: f64) -> Result<()> {
@@ -276,6 +291,24 @@ fn step_back(from: f64, holds: impl Fn(f64) -> Result<bool>) -> Result<f64> {
 mod tests {
     use super::*;
     use crate::accounting::concentrated_delta;
+
+    #[test]
+    fn the_tradeoff_is_tight_at_a_half_and_near_one() {
+        // The expected values were computed with 60 digits. The last alpha is the largest float
+        // below 1.
+        for (mu, alpha, beta) in [
+            (1.0, 0.5, 0.15865525393145705),
+            (3.5, 0.5, 2.3262907903552504e-4),
+            (0.01, 0.5, 0.4960106436853684),
+            (2.0, 0.999999, 7.2197925733028479e-12),
+            (1.0, 1f64.next_down(), 1.6376861173733897e-20),
+            (20.0, 1f64.next_down(), 2.233511489318352e-175),
+        ] {
+            let found = gaussian_tradeoff(mu, alpha).unwrap();
+            assert!(found.lower <= beta * (1.0 + 1e-15) && beta * (1.0 - 1e-15) <= found.upper);
+            assert!(found.upper <= found.lower * (1.0 + 1e-12), "{mu} {alpha}: {found:?}");
+        }
+    }
 
     #[test]
     fn without_noise_delta_is_1_at_every_epsilon() {

@@ -111,7 +111,14 @@ impl IntegerGame {
         }
         // This factor is an upper bound on (1 - f)^-m, where f is `excess` and m is `count`.
         let factor = exp(-times * ln_1p(-excess)) * (1.0 + 1e-9);
-        let deltas = values.iter().map(|value| (value * factor).min(1.0)).collected();
+        // Near 1, entries are almost equal, and rounding can break their order. A larger entry is
+        // still an upper bound. So replace each entry by the largest entry so far.
+        let mut largest = 0.0f64;
+        let ordered = values.iter().map(|value| {
+            largest = largest.max((value * factor).min(1.0));
+            largest
+        });
+        let deltas = ordered.collected();
         let (step, middle) = (1.0 / noise, times * distance / (2.0 * noise));
         Some(IntegerGame { step, middle, deltas, last: start })
     }
@@ -126,7 +133,8 @@ impl IntegerGame {
         let epsilon = epsilon - 16.0 * U * (epsilon + self.middle);
         let place = (epsilon - self.middle) / self.step;
         let index = self.last as f64 - place.floor();
-        if index < 1.0 {
+        // At an infinite epsilon, `index` is NaN.
+        if !(1.0 <= index) {
             return self.deltas.first().copied().unwrap_or(1.0);
         }
         // Take the total losses next to epsilon on both sides. Rounding can move `place` up to the
@@ -139,27 +147,43 @@ impl IntegerGame {
         let part = (part * (1.0 - 64.0 * U)).clamp(0.0, 1.0);
         (high - (high - low) * part) * (1.0 + 16.0 * U)
     }
-    /// Return an upper bound on the smallest epsilon at which delta is at most the given delta.
+    /// Return an upper bound on the smallest epsilon at which delta is at most the given delta. The
+    /// value of [`delta`](Self::delta) at the result is at most the given delta.
+    ///
+    /// # Proof
+    /// The search ends at a number at which `delta` was computed, or at `last`. So only `last`
+    /// needs a proof. Let `x` be the computed total loss of the entry `index`, let `m` be the
+    /// middle, and let `u` be the unit roundoff. All terms of `x` are at most `|x| + m` in
+    /// magnitude. So `x` errs by at most `4 u (|x| + m)`, also if the terms of `x` cancel. This
+    /// happens for a delta near 1, whose total losses are near 0 or negative. At
+    /// `last = x + 64 u (|x| + m)`, the method `delta` first subtracts at most
+    /// `16.1 u (|x| + m)`. The result is above `x` by at least `47 u (|x| + m)`. The rounding of
+    /// `place` moves it by at most `8 u (|x| + m)`. So `delta` interpolates between the entry
+    /// `index` and the entry before it, or between two earlier entries. None of these entries
+    /// exceeds the entry `index`, because entries increase. So the value of `delta` is at most the
+    /// entry `index`, times a factor below `1 + 32 u`. The search for `index` includes this factor.
+    ///
+    /// If `last` is negative, `delta` at 0 is at most the given delta for the same reason, and the
+    /// result is 0.
     pub(super) fn epsilon(&self, delta: f64) -> f64 {
         if self.delta(0.0) <= delta {
             return 0.0;
         }
         // The deltas increase with the index.
-        let Some(index) = self.deltas.partition_point(|value| *value <= delta).checked_sub(1)
-        else {
+        let fits = |value: &f64| value * (1.0 + 32.0 * U) <= delta;
+        let Some(index) = self.deltas.partition_point(fits).checked_sub(1) else {
             return f64::INFINITY;
         };
-        let last = self.total(index) * (1.0 + 64.0 * U);
+        let total = self.total(index);
+        let last = total + 64.0 * U * (total.abs() + self.middle);
         let (Some(low), Some(high)) = (self.deltas.get(index), self.deltas.get(index + 1)) else {
-            return last;
+            return last.max(0.0);
         };
         let share = (high - delta) / (high - low) * exp_m1(self.step);
         let mut found = self.total(index + 1) + ln_1p(share);
         let mut by = 1e-14 * (1.0 + last.abs());
         while delta < self.delta(found.max(0.0)) {
             if last <= found {
-                // `last` is a total loss of the list. Up to rounding, the listed delta at `last` is
-                // at most the given `delta`.
                 return last.max(0.0);
             }
             found = (found + by).min(last);

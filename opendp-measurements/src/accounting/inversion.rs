@@ -290,6 +290,13 @@ impl Inversion {
     /// Return `M(t) e^(-t epsilon) / L`. The proof at [`Inversion`] defines `M`, `t` is the tilt,
     /// and `L` is `2 pi` divided by the spacing of the frequencies. If `sign` is 1, round up. If
     /// `sign` is -1, round down.
+    ///
+    /// The exponent of the result can be outside of the range of `exp`. If `sign` is 1, the
+    /// function `exp` then returns infinity, or the exponent is rounded up to -690. Both results
+    /// are upper bounds. If `sign` is -1, the exponent is rounded down to 700, or the result is 0.
+    /// Both results are lower bounds. So neither result is infinite for `sign = -1`. An infinite
+    /// lower bound would be wrong: times a positive sum, minus finite repetitions, it would give a
+    /// delta of 1.
     fn factor(&self, epsilon: f64, sign: f64) -> f64 {
         let exponent = self.log.0 - self.tilt * epsilon;
         let error = self.log.1 + 8.0 * U * (self.log.0.abs() + (self.tilt * epsilon).abs());
@@ -297,7 +304,8 @@ impl Inversion {
         if sign < 0.0 && exponent < -690.0 {
             return 0.0;
         }
-        let factor = exp(exponent.max(-690.0));
+        let end = if sign < 0.0 { 700.0 } else { f64::INFINITY };
+        let factor = exp(exponent.max(-690.0).min(end));
         factor * self.spacing / std::f64::consts::TAU * (1.0 + sign * 32.0 * U)
     }
     /// Return the sum of the waves at an epsilon, and a bound on the error of this sum. The sum
@@ -352,5 +360,7 @@ impl Inversion {
     }
 }
 
+#[cfg(test)]
+mod far_tests;
 #[cfg(test)]
 mod tests;

@@ -129,3 +129,32 @@ fn ten_vectors_of_scale_2_in_an_account_cost_what_their_worst_choice_costs() {
     let delta = all.delta(found).unwrap();
     assert!((1e-6 * (1.0 - 1e-6)..1e-6 * (1.0 + 1e-9)).contains(&delta), "{delta}");
 }
+/// Near a delta of 1, the total losses are near 0 or negative, and adjacent entries are almost
+/// equal.
+#[test]
+fn delta_at_the_returned_epsilon_is_at_most_the_given_delta() {
+    let cases = [(4, 2.0, 10, 1e-6), (4, 2.0, 125, 1e-6), (1, 3.0, 400, 0.4), (9, 3.0, 50, 1e-9)];
+    for (square, scale, count, least) in cases {
+        let game = IntegerGame::new(square, scale, count, least).unwrap();
+        assert!(game.deltas.is_sorted(), "{square} {scale} {count}");
+        let least = game.deltas[0];
+        assert!(game.epsilon(least * 0.5).is_infinite() && game.delta(f64::INFINITY) == least);
+        let near =
+            |delta: &f64| [delta.next_down(), *delta, delta.next_up(), delta * (1.0 - 1e-13)];
+        let some = [0.3, 0.999, 1.0 - 1e-9, 1.0 - 1e-14, 1f64.next_down(), 1.0];
+        let entries = game.deltas.iter().step_by(1 + game.deltas.len() / 97).flat_map(near);
+        for delta in entries.chain(some).filter(|delta| game.deltas[0] * (1.0 + 1e-13) < *delta) {
+            let epsilon = game.epsilon(delta);
+            assert!(
+                game.delta(epsilon) <= delta,
+                "{square} {scale} {count} {delta:e}: {epsilon:e}"
+            );
+            // The result is tight: a slightly smaller epsilon has a larger delta.
+            let less = epsilon - 1e-9 * (1.0 + epsilon);
+            assert!(
+                less < 0.0 || delta * (1.0 - 1e-9) < game.delta(less),
+                "{delta:e}: {epsilon:e}"
+            );
+        }
+    }
+}
