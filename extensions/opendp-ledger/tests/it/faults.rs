@@ -11,7 +11,7 @@ use std::{
 };
 
 use opendp_core::Result;
-use opendp_ledger::{Ledger, Loss, Request};
+use opendp_ledger::{Ledger, Loss, Release, Request};
 
 fn spend(ledger: &Ledger, id: &str) -> Result<i32> {
     let request = Request::of_loss(id, Loss::epsilon("0.01")?);
@@ -22,6 +22,45 @@ fn new(path: &Path) -> Ledger {
     ledger.create("b", &Loss::epsilon("1").unwrap()).unwrap();
     spend(&ledger, "first").unwrap();
     ledger
+}
+/// Make the release of a long text.
+fn long(ledger: &Ledger, id: usize) -> Result<Release> {
+    let request = Request::of_loss(&format!("r{id}"), Loss::epsilon("0.0001")?);
+    ledger.release("b", &request, || Ok("x".repeat(1500)))
+}
+/// Make releases of long texts until the ledger refuses one. Check that a refused release is
+/// refused again, and that earlier releases are still given. Return the number of releases and the
+/// error.
+fn fill(ledger: &Ledger) -> (usize, String) {
+    let mut granted = 0;
+    let error = loop {
+        match long(ledger, granted) {
+            Ok(release) => {
+                assert!(!release.repeated());
+                granted += 1;
+            }
+            Err(error) => break error.to_string(),
+        }
+    };
+    assert!(long(ledger, granted).is_err(), "the request was not refused again");
+    assert!(long(ledger, 0).unwrap().repeated(), "what was released before is still given");
+    (granted, error)
+}
+/// Run the test `test` of this program with a limit on the size of files, in units of 512 bytes.
+/// The variable `variable` is set to `path`. Return what the test prints.
+#[cfg(unix)]
+fn with_limit(units: usize, test: &str, variable: &str, path: &Path) -> String {
+    let output = Command::new("sh")
+        .arg("-c")
+        .arg(format!("trap '' XFSZ; ulimit -f {units}; exec \"$0\" \"$@\""))
+        .arg(std::env::current_exe().unwrap())
+        .args([test, "--exact", "--nocapture"])
+        .env(variable, path)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    said
 }
 
 #[test]
@@ -174,23 +213,8 @@ fn is_root(read_only: &Path) -> bool {
 fn helper_small_files() {
     let Ok(path) = std::env::var("LEDGER_SMALL") else { return };
     let ledger = Ledger::open_existing(&path).unwrap();
-    let long = |id: usize| {
-        let request = Request::of_loss(&format!("r{id}"), Loss::epsilon("0.0001").unwrap());
-        ledger.release("b", &request, || Ok("x".repeat(1500)))
-    };
-    let mut granted = 0;
-    let error = loop {
-        match long(granted) {
-            Ok(release) => {
-                assert!(!release.repeated());
-                granted += 1;
-            }
-            Err(error) => break error.to_string(),
-        }
-    };
+    let (granted, error) = fill(&ledger);
     assert!(error.ends_with("nothing was released"), "{error}");
-    assert!(long(granted).is_err(), "the request was not refused again");
-    assert!(long(0).unwrap().repeated(), "what was released before is still given");
     println!("\ngranted {granted}: {error}");
 }
 #[cfg(unix)]
@@ -200,15 +224,7 @@ fn a_file_that_may_not_grow_releases_nothing() {
     let path = folder.path().join("l");
     drop(new(&path));
     // The system refuses to write beyond half a megabyte in any file.
-    let output = Command::new("sh")
-        .args(["-c", "trap '' XFSZ; ulimit -f 1024; exec \"$0\" \"$@\""])
-        .arg(std::env::current_exe().unwrap())
-        .args(["faults::helper_small_files", "--exact", "--nocapture"])
-        .env("LEDGER_SMALL", &path)
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    let said = with_limit(1024, "faults::helper_small_files", "LEDGER_SMALL", &path);
     let granted = said.lines().find_map(|line| line.strip_prefix("granted ")).unwrap();
     let granted: usize = granted.split(':').next().unwrap().parse().unwrap();
     assert!(5 < granted && granted < 500, "{said}");
@@ -216,8 +232,7 @@ fn a_file_that_may_not_grow_releases_nothing() {
     // ledger continues.
     let ledger = Ledger::open_existing(&path).unwrap();
     assert_eq!(ledger.history("b").unwrap().len(), 1 + granted);
-    let request = Request::of_loss(&format!("r{granted}"), Loss::epsilon("0.0001").unwrap());
-    assert!(!ledger.release("b", &request, || Ok("x".repeat(1500))).unwrap().repeated());
+    assert!(!long(&ledger, granted).unwrap().repeated());
     assert_eq!(ledger.history("b").unwrap().len(), 2 + granted);
 }
 /// The test `a_creation_that_fails_leaves_no_file` runs this helper with a limit of 0 bytes for
@@ -233,15 +248,7 @@ fn a_creation_that_fails_leaves_no_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("l");
     // The system refuses to write to any file.
-    let output = Command::new("sh")
-        .args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$0\" \"$@\""])
-        .arg(std::env::current_exe().unwrap())
-        .args(["faults::helper_no_room", "--exact", "--nocapture"])
-        .env("LEDGER_NO_ROOM", &path)
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    let said = with_limit(0, "faults::helper_no_room", "LEDGER_NO_ROOM", &path);
     assert!(said.contains("refused") && said.contains("allows no larger file"), "{said}");
     assert!(!path.exists());
     // The control: without the limit, the ledger is created.
@@ -275,25 +282,15 @@ fn a_full_disk_releases_nothing() {
     let Some(disk) = Small::new() else { return };
     let path = disk.0.path().join("l");
     let ledger = new(&path);
-    let long = |id: usize| {
-        let request = Request::of_loss(&format!("r{id}"), Loss::epsilon("0.0001").unwrap());
-        ledger.release("b", &request, || Ok("x".repeat(1500)))
-    };
-    let mut granted = 0;
-    let error = loop {
-        match long(granted) {
-            Ok(_) => granted += 1,
-            Err(error) => break error.to_string(),
-        }
-    };
+    let (granted, error) = fill(&ledger);
     assert!(error.contains("the disk is full; nothing was released"), "{error}");
-    assert!(5 < granted && long(granted).is_err() && long(0).unwrap().repeated());
+    assert!(5 < granted);
     assert_eq!(ledger.history("b").unwrap().len(), 1 + granted);
     // When the disk has room again, the same request succeeds, and is charged only once.
     let mut mount = Command::new("mount");
     mount.args(["-o", "remount,size=1m"]);
     assert!(mount_at(&mut mount, disk.0.path()));
-    assert!(!long(granted).unwrap().repeated());
-    assert!(long(granted).unwrap().repeated());
+    assert!(!long(&ledger, granted).unwrap().repeated());
+    assert!(long(&ledger, granted).unwrap().repeated());
     assert_eq!(Ledger::open_to_read(&path).unwrap().history("b").unwrap().len(), 2 + granted);
 }
