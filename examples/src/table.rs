@@ -1,9 +1,11 @@
 //! A table of people, column by column.
 
 use std::io::BufRead;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use opendp_core::{AtomDomain, Domain, Error, Result, VectorDomain};
+
+use crate::population;
 
 /// The domain of columns whose values have the type `T`.
 pub type Column<T> = VectorDomain<AtomDomain<T>>;
@@ -23,6 +25,32 @@ pub struct People {
     pub income: Vec<f64>,
     /// Whether the person is married.
     pub married: Vec<bool>,
+}
+
+/// The arguments of a program that state its table.
+#[derive(clap::Args, Debug)]
+pub struct Source {
+    /// A CSV file with the columns age, sex, educ, race, income and married.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["people", "seed"])]
+    data: Option<PathBuf>,
+    /// The number of people to generate when there is no file.
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    people: usize,
+    /// The seed of the generated people.
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+}
+impl Source {
+    /// Read the file, or generate people when there is no file.
+    ///
+    /// # Errors
+    /// The errors of [`People::read`].
+    pub fn people(&self) -> Result<People> {
+        match &self.data {
+            Some(path) => People::read(path),
+            None => Ok(population::generate(self.people, self.seed)),
+        }
+    }
 }
 
 /// Return the domain of ages in a file: any whole number.

@@ -1,6 +1,6 @@
 //! Values as JSON. Numbers are exact, and errors never show a value.
 
-use std::{collections::HashMap, hash::Hash};
+use std::{borrow::Cow, collections::HashMap, hash::Hash};
 
 use serde_json::{Map, Number, Value as Json};
 
@@ -279,9 +279,8 @@ tuples!(2 (A a, B b) 3 (A a, B b, C c));
 /// `$serde_json::private::`. Any other map is written as an array of pairs. The keys are sorted by
 /// their text, so equal maps are written identically.
 ///
-/// `serde_json` reserves the keys that begin with `$serde_json::private::`. For example,
-/// `serde_json` tries to read an object whose first key is `$serde_json::private::Number` as a
-/// number. A category in the data can be such a key.
+/// `serde_json` reserves the keys that begin with `$serde_json::private::`, such as [`NUMBER`]. A
+/// category in the data can be such a key.
 impl<K: Codec + Eq + Hash, V: Codec> Codec for HashMap<K, V> {
     const COMPLETE: bool = V::COMPLETE;
     fn to_json(&self) -> Json {
@@ -312,6 +311,9 @@ impl<K: Codec + Eq + Hash, V: Codec> Codec for HashMap<K, V> {
 
 /// The beginning of the keys that `serde_json` reserves for its own use.
 const PRIVATE: &str = "$serde_json::private::";
+/// The key with which `serde_json` writes a number as an object. `serde_json` reads an object as a
+/// number if its first key is this text. A category in the data can be this text.
+pub const NUMBER: &str = "$serde_json::private::Number";
 
 /// Write a map as an object if all keys are strings that do not begin with `PRIVATE`. Otherwise
 /// write the map as an array of pairs.
@@ -342,7 +344,7 @@ impl<K: Codec + Eq + Hash, V: Codec> Pairs for HashMap<K, V> {
 /// Insert each pair of a map in JSON into `map`.
 fn insert_pairs(json: &Json, map: &mut dyn Pairs) -> Result<()> {
     for (key, value) in pairs_of_json(json)? {
-        if !map.insert_json(&key, &value)? {
+        if !map.insert_json(&key, value)? {
             return Err(Error::FailedCast(
                 "expected distinct keys, found the same key twice".into(),
             ));
@@ -350,14 +352,18 @@ fn insert_pairs(json: &Json, map: &mut dyn Pairs) -> Result<()> {
     }
     Ok(())
 }
-fn pairs_of_json(json: &Json) -> Result<Vec<(Json, Json)>> {
-    match json {
-        Json::Object(object) => Ok(object
-            .iter()
-            .map(|(key, value)| (Json::String(key.clone()), value.clone()))
-            .collect()),
-        _ => Vec::from_json(json),
+/// Read the pairs of a map in JSON, which is an object or an array of pairs.
+pub(crate) fn pairs_of_json(json: &Json) -> Result<Vec<(Cow<'_, Json>, &Json)>> {
+    if let Json::Object(object) = json {
+        let pair = |(key, value)| (Cow::Owned(Json::String(String::clone(key))), value);
+        return Ok(object.iter().map(pair).collect());
     }
+    let expected = "an array of 2 items";
+    let pair = |pair| match items(pair, expected)? {
+        [key, value] => Ok((Cow::Borrowed(key), value)),
+        _ => Err(unexpected(expected, pair)),
+    };
+    items(json, "an array")?.iter().map(pair).collect()
 }
 
 #[cfg(test)]

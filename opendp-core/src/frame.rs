@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 
 pub use column::{Cell, Column};
 
-use crate::codec::json_of_pairs;
+use crate::codec::{json_of_pairs, pairs_of_json};
 use crate::{Carrier, Chunk, Codec, Error, HashableAtom, Result, named};
 
 /// Rows of named columns. All columns have the same length, and each column has its own type.
@@ -208,13 +208,10 @@ impl<K: HashableAtom> Codec for DataFrame<K> {
         json_of_pairs(pairs.collect())
     }
     fn from_json(json: &Json) -> Result<Self> {
-        let columns: Vec<(K, Column)> = match json {
-            Json::Object(object) => object
-                .iter()
-                .map(|(k, v)| Ok((K::from_json(&Json::String(k.clone()))?, Column::from_json(v)?)))
-                .collect::<Result<_>>()?,
-            _ => Vec::from_json(json)?,
-        };
+        let mut columns = Vec::new();
+        for (name, cells) in pairs_of_json(json)? {
+            columns.push((K::from_json(&name)?, Column::from_json(cells)?));
+        }
         DataFrame::new(columns)
     }
 }

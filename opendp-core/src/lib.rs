@@ -31,13 +31,7 @@
 #![doc(test(attr(deny(warnings))))]
 #![cfg_attr(
     test,
-    allow(
-        clippy::unwrap_used,
-        clippy::panic,
-        clippy::expect_used,
-        clippy::disallowed_methods,
-        reason = "tests stop by panicking, and compare with the platform's own functions"
-    )
+    allow(clippy::disallowed_methods, reason = "tests compare with the platform's own functions")
 )]
 
 /// Offer a function to the registry. Unit tests are compiled without registrations.

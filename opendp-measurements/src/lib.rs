@@ -86,12 +86,9 @@
 #![cfg_attr(
     test,
     allow(
-        clippy::unwrap_used,
-        clippy::panic,
-        clippy::expect_used,
         clippy::excessive_precision,
         clippy::disallowed_methods,
-        reason = "a test may fail, and compares with values that need no bound on their error"
+        reason = "a test compares with values that need no bound on their error"
     )
 )]
 

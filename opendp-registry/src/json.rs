@@ -3,7 +3,7 @@
 
 use std::{borrow::Cow, fmt};
 
-use opendp_core::{Error, Result};
+use opendp_core::{Error, Result, codec::NUMBER};
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value as Json, error::Category};
 
@@ -106,9 +106,8 @@ impl<'de> DeserializeSeed<'de> for Node {
     }
 }
 /// The JSON reader passes an integer of 64 bits to the visitor as an integer. The reader passes any
-/// other number as a map with this key. The value in the map is the text of the number, with all
-/// digits.
-const NUMBER: &str = "$serde_json::private::Number";
+/// other number as a map with the key [`NUMBER`]. The value in the map is the text of the number,
+/// with all digits.
 impl<'de> Visitor<'de> for Node {
     type Value = Json;
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

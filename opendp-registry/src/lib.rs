@@ -20,7 +20,6 @@
 //! A registry also builds objects from the text of a pipeline document. See [`Document`].
 #![forbid(unsafe_code)]
 #![doc(test(attr(deny(warnings))))]
-#![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic, clippy::expect_used))]
 
 mod advice;
 mod catalogues;

@@ -51,13 +51,7 @@
 #![doc(test(attr(deny(warnings))))]
 #![cfg_attr(
     test,
-    allow(
-        clippy::unwrap_used,
-        clippy::panic,
-        clippy::expect_used,
-        clippy::disallowed_methods,
-        reason = "tests stop by panicking, and compare with the platform's own functions"
-    )
+    allow(clippy::disallowed_methods, reason = "tests compare with the platform's own functions")
 )]
 
 /// Register a function by its name, as [`opendp_core::register!`] does. Unit tests do not find

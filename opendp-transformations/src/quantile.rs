@@ -6,6 +6,8 @@ mod finder;
 mod quantile_rank_scores;
 mod quantile_score_candidates;
 mod ranks;
+#[cfg(test)]
+mod score_checks;
 
 // Trees of counts, and post-processing of a released tree.
 mod b_ary_tree;

@@ -32,12 +32,7 @@
 #![doc(test(attr(deny(warnings))))]
 #![cfg_attr(
     test,
-    allow(
-        clippy::unwrap_used,
-        clippy::panic,
-        clippy::disallowed_methods,
-        reason = "tests stop by panicking"
-    )
+    allow(clippy::disallowed_methods, reason = "tests compare with the platform's own functions")
 )]
 
 pub mod context;

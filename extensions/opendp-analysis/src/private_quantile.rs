@@ -141,4 +141,4 @@ pub(crate) fn scores() -> Result<Space<VectorDomain<AtomDomain<u64>>, RangeDista
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -15,7 +15,6 @@
 //! In help, errors and completions, the name of the command is the name of the program's file.
 //! `examples/own-command` is a program with its own constructors.
 #![forbid(unsafe_code)]
-#![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic, clippy::expect_used))]
 
 mod ask;
 mod batch;

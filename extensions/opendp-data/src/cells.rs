@@ -10,42 +10,24 @@ impl Cells {
         let parser = csv_core::ReaderBuilder::new().delimiter(separator).build();
         Cells { parser, buffer: Vec::new() }
     }
-    /// Return all cells of a line. Spaces around a cell are removed. A cell that is not UTF-8 is an
-    /// empty text.
-    pub(crate) fn all(&mut self, line: &[u8]) -> Vec<String> {
-        self.all_read(line).into_iter().map(Option::unwrap_or_default).collect()
-    }
     /// Return all cells of a line. Spaces around a cell are removed. A cell that is not UTF-8 is
     /// `None`.
-    pub(crate) fn all_read(&mut self, line: &[u8]) -> Vec<Option<String>> {
+    pub(crate) fn all(&mut self, line: &[u8]) -> Vec<Option<String>> {
         let mut cells = Vec::new();
-        self.visit(line, |cell| {
-            cells.push(cell);
-            true
-        });
+        self.visit(line, usize::MAX, |_, cell| cells.push(cell.map(str::to_owned)));
         cells
     }
-    /// Return the cell at position `index`. Return an empty text if the line has fewer cells, or if
-    /// the cell is not UTF-8.
-    pub(crate) fn nth(&mut self, line: &[u8], index: usize) -> String {
-        let (mut found, mut left) = (String::new(), index);
-        self.visit(line, |cell| {
-            if left == 0 {
-                found = cell.unwrap_or_default();
-                return false;
-            }
-            left -= 1;
-            true
-        });
-        found
-    }
-    /// Call `visit` with each cell of a line, until `visit` returns false. A cell that is not UTF-8
-    /// is `None`.
-    fn visit(&mut self, line: &[u8], mut visit: impl FnMut(Option<String>) -> bool) {
+    /// Call `visit` with the position and the text of each of the first `limit` cells of a line.
+    pub(crate) fn visit(
+        &mut self,
+        line: &[u8],
+        limit: usize,
+        mut visit: impl FnMut(usize, Option<&str>),
+    ) {
         self.parser.reset();
         self.buffer.resize(line.len() + 1, 0);
-        let (mut rest, mut written) = (line, 0);
-        loop {
+        let (mut rest, mut written, mut place) = (line, 0, 0);
+        while place < limit {
             let (result, read, wrote) =
                 self.parser.read_field(rest, self.buffer.get_mut(written..).unwrap_or_default());
             (rest, written) = (rest.get(read..).unwrap_or_default(), written + wrote);
@@ -55,14 +37,38 @@ impl Cells {
                 csv_core::ReadFieldResult::InputEmpty => {}
                 csv_core::ReadFieldResult::Field { record_end } => {
                     let cell = self.buffer.get(..written).unwrap_or_default();
-                    let cell = std::str::from_utf8(cell).ok().map(|cell| cell.trim().to_owned());
-                    if !visit(cell) || record_end {
+                    visit(place, std::str::from_utf8(cell).ok().map(str::trim));
+                    if record_end {
                         return;
                     }
-                    written = 0;
+                    (place, written) = (place + 1, 0);
                 }
                 csv_core::ReadFieldResult::OutputFull | csv_core::ReadFieldResult::End => return,
             }
         }
+    }
+}
+
+/// The texts of a column. All texts share one buffer.
+#[derive(Clone, Default)]
+pub(crate) struct Texts {
+    buffer: String,
+    ends: Vec<usize>,
+}
+impl Texts {
+    /// Set the text of row `row`. Earlier rows without a text get an empty text.
+    pub(crate) fn set(&mut self, row: usize, text: &str) {
+        self.ends.resize(row, self.buffer.len());
+        self.buffer.push_str(text);
+        self.ends.push(self.buffer.len());
+    }
+    /// List the texts of the rows. Rows without a text at the end get an empty text.
+    pub(crate) fn list(&self, rows: usize) -> Vec<&str> {
+        let starts = std::iter::once(&0).chain(&self.ends);
+        let text = |(start, end): (&usize, &usize)| self.buffer.get(*start..*end);
+        let mut texts: Vec<&str> =
+            starts.zip(&self.ends).map(|ends| text(ends).unwrap_or_default()).collect();
+        texts.resize(rows, "");
+        texts
     }
 }

@@ -30,7 +30,6 @@ pub struct CsvColumn<D> {
     place: usize,
     domain: D,
     meter: Meter,
-    ended: bool,
 }
 impl<D: Domain> CsvColumn<D> {
     /// Read a column by its name. The name is optional if there is only one column.
@@ -56,7 +55,7 @@ impl<D: Domain> CsvColumn<D> {
             return Err(rowless(&domain.to_json()));
         }
         let meter = Meter::new(domain.records(), None);
-        Ok(CsvColumn { table, place, domain: domain.clone(), meter, ended: false })
+        Ok(CsvColumn { table, place, domain: domain.clone(), meter })
     }
     /// Call `listener` with the progress, once for each chunk. If the last chunk is full, there is
     /// one more call at the end of the table.
@@ -66,27 +65,12 @@ impl<D: Domain> CsvColumn<D> {
         self
     }
     fn chunk(&mut self) -> Result<Option<D::Carrier>> {
-        let (mut found, mut line): (Vec<String>, Vec<u8>) = (Vec::new(), Vec::new());
-        let mut bytes = 0;
         // The domain can have a condition on all rows together. Then one chunk has all rows.
         let together = !self.domain.recombines();
-        while together || found.len() < CHUNK {
-            let read = self.table.next_line(&mut line)?;
-            if read == 0 {
-                self.ended = true;
-                break;
-            }
-            bytes += read;
-            found.push(self.table.cell(&line, self.place));
-        }
-        self.meter.add(found.len(), bytes);
-        if self.ended {
-            self.meter.end()?;
-        }
-        if found.is_empty() && 0 < self.meter.progress.rows {
-            return Ok(None);
-        }
-        let found: Vec<&str> = found.iter().map(String::as_str).collect();
+        let limit = if together { usize::MAX } else { CHUNK };
+        let chunk = self.table.chunk(&[self.place], limit, &mut self.meter)?;
+        let Some((rows, found)) = chunk else { return Ok(None) };
+        let found = found.first().map(|found| found.list(rows)).unwrap_or_default();
         let rows = self.domain.read_cells(&found);
         let rows = rows.ok_or_else(|| rowless(&self.domain.to_json()))??;
         if together && !self.domain.member(&rows) {
@@ -98,12 +82,8 @@ impl<D: Domain> CsvColumn<D> {
 impl<D: Domain> Iterator for CsvColumn<D> {
     type Item = Result<D::Carrier>;
     fn next(&mut self) -> Option<Self::Item> {
-        if self.ended {
-            return None;
-        }
-        let chunk = self.chunk().transpose();
-        self.ended |= matches!(chunk, Some(Err(_)));
-        chunk
+        let chunk = self.chunk();
+        self.meter.item(chunk)
     }
 }
 impl<D: fmt::Debug> fmt::Debug for CsvColumn<D> {

@@ -44,7 +44,6 @@ pub struct CsvFrame {
     places: Vec<usize>,
     domain: DataFrameDomain<String>,
     meter: Meter,
-    ended: bool,
 }
 impl CsvFrame {
     /// Read the columns that the schema of the domain lists. If the separator is not a comma, use
@@ -62,7 +61,7 @@ impl CsvFrame {
     pub(crate) fn of(table: CsvTable, domain: &DataFrameDomain<String>) -> Result<Self> {
         let places = places(table.names(), domain)?;
         let meter = Meter::new(domain.records(), None);
-        Ok(CsvFrame { table, places, domain: domain.clone(), meter, ended: false })
+        Ok(CsvFrame { table, places, domain: domain.clone(), meter })
     }
     /// Call `listener` with the progress, once for each chunk. If the last chunk is full, there is
     /// one more call at the end of the table.
@@ -72,32 +71,12 @@ impl CsvFrame {
         self
     }
     fn chunk(&mut self) -> Result<Option<DataFrame<String>>> {
-        let mut found: Vec<Vec<String>> = vec![Vec::new(); self.places.len()];
-        let (mut line, mut rows, mut bytes) = (Vec::new(), 0, 0);
-        while rows < CHUNK {
-            let read = self.table.next_line(&mut line)?;
-            if read == 0 {
-                self.ended = true;
-                break;
-            }
-            (rows, bytes) = (rows + 1, bytes + read);
-            let cells = self.table.cells(&line);
-            for (column, place) in found.iter_mut().zip(&self.places) {
-                column.push(cells.get(*place).cloned().unwrap_or_default());
-            }
-        }
-        self.meter.add(rows, bytes);
-        if self.ended {
-            self.meter.end()?;
-        }
-        if rows == 0 && 0 < self.meter.progress.rows {
-            return Ok(None);
-        }
+        let chunk = self.table.chunk(&self.places, CHUNK, &mut self.meter)?;
+        let Some((rows, found)) = chunk else { return Ok(None) };
         let schema = self.domain.schema().unwrap_or_default();
-        let columns = schema.iter().zip(&found).map(|((name, domain), cells)| {
-            let cells: Vec<&str> = cells.iter().map(String::as_str).collect();
-            (name.clone(), domain.read(&cells))
-        });
+        let columns = schema.iter().zip(&found);
+        let columns =
+            columns.map(|((name, cells), found)| (name.clone(), cells.read(&found.list(rows))));
         DataFrame::new(columns.collect::<Vec<(String, Column)>>()).map(Some)
     }
 }
@@ -140,12 +119,8 @@ fn in_words(domain: &Json) -> String {
 impl Iterator for CsvFrame {
     type Item = Result<DataFrame<String>>;
     fn next(&mut self) -> Option<Self::Item> {
-        if self.ended {
-            return None;
-        }
-        let chunk = self.chunk().transpose();
-        self.ended |= matches!(chunk, Some(Err(_)));
-        chunk
+        let chunk = self.chunk();
+        self.meter.item(chunk)
     }
 }
 impl fmt::Debug for CsvFrame {

@@ -7,9 +7,9 @@ use std::{
 
 use opendp_core::{DataFrameDomain, Domain, Error, Result};
 
-use crate::cells::Cells;
+use crate::cells::{Cells, Texts};
 use crate::format::{Source, check_header, text};
-use crate::progress::broken;
+use crate::progress::{Meter, broken};
 use crate::{CsvColumn, CsvFrame};
 
 /// The largest length of a header, in bytes. Without this limit, data without line ends would be
@@ -57,7 +57,7 @@ impl CsvTable {
         // Some programs write a byte order mark before the text. Leave out this mark.
         let header = header.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&header);
         check_header(header, ended, separator)?;
-        let names = cells.all(header);
+        let names = cells.all(header).into_iter().map(Option::unwrap_or_default).collect();
         Ok(CsvTable { lines, cells, names, odd_quotes: 0 })
     }
     /// Return the cells of the first line. If a table has no header, these cells are its first
@@ -100,7 +100,7 @@ impl CsvTable {
         let read = self.next_line(&mut line)?;
         let quotes = line.iter().filter(|byte| **byte == b'"').count();
         self.odd_quotes += u64::from(quotes % 2 == 1);
-        Ok((0 < read).then(|| self.cells.all_read(&line)))
+        Ok((0 < read).then(|| self.cells.all(&line)))
     }
     /// Return the number of lines with an odd number of quotes. Only the lines that
     /// [`next_row`](CsvTable::next_row) and [`next_cells`](CsvTable::next_cells) have read are
@@ -114,17 +114,47 @@ impl CsvTable {
         self.odd_quotes
     }
     /// Read the next line, and return the number of its bytes. Return zero at the end of the table.
-    pub(crate) fn next_line(&mut self, line: &mut Vec<u8>) -> Result<usize> {
+    fn next_line(&mut self, line: &mut Vec<u8>) -> Result<usize> {
         line.clear();
         self.lines.read_until(b'\n', line).map_err(|_| broken())
     }
-    /// Return the cell at position `place` of a line.
-    pub(crate) fn cell(&mut self, line: &[u8], place: usize) -> String {
-        self.cells.nth(line, place)
-    }
-    /// Return all cells of a line.
-    pub(crate) fn cells(&mut self, line: &[u8]) -> Vec<String> {
-        self.cells.all(line)
+    /// Read at most `limit` rows. Return the number of rows, and their cells in each column whose
+    /// position is in `places`. The positions are distinct. A table without rows has one chunk
+    /// without rows.
+    pub(crate) fn chunk(
+        &mut self,
+        places: &[usize],
+        limit: usize,
+        meter: &mut Meter,
+    ) -> Result<Option<(usize, Vec<Texts>)>> {
+        if meter.ended {
+            return Ok(None);
+        }
+        let mut found = vec![Texts::default(); places.len()];
+        let mut columns: Vec<Option<usize>> = Vec::new();
+        for (column, place) in places.iter().enumerate() {
+            columns.resize(columns.len().max(place + 1), None);
+            columns[*place] = Some(column);
+        }
+        let (mut line, mut rows, mut bytes, mut ended) = (Vec::new(), 0, 0, false);
+        while rows < limit && !ended {
+            let read = self.next_line(&mut line)?;
+            ended = read == 0;
+            if !ended {
+                self.cells.visit(&line, columns.len(), |place, cell| {
+                    if let Some(Some(column)) = columns.get(place) {
+                        found[*column].set(rows, cell.unwrap_or_default());
+                    }
+                });
+                (rows, bytes) = (rows + 1, bytes + read);
+            }
+        }
+        let first = meter.progress.rows == 0;
+        meter.add(rows, bytes);
+        if ended {
+            meter.end()?;
+        }
+        Ok((0 < rows || first).then_some((rows, found)))
     }
 }
 impl fmt::Debug for CsvTable {

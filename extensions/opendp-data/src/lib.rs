@@ -62,15 +62,6 @@
 //! The features `arrow` and `parquet` add the formats Arrow and Parquet.
 #![forbid(unsafe_code)]
 #![doc(test(attr(deny(warnings))))]
-#![cfg_attr(
-    test,
-    allow(
-        clippy::unwrap_used,
-        clippy::panic,
-        clippy::expect_used,
-        reason = "tests stop by panicking"
-    )
-)]
 
 #[cfg(feature = "arrow")]
 mod arrow;

@@ -25,14 +25,16 @@ pub(crate) type Listener = Box<dyn FnMut(Progress) + Send>;
 pub(crate) struct Meter {
     pub(crate) progress: Progress,
     pub(crate) listener: Option<Listener>,
+    /// Whether the source has ended, by its last record or by an error.
+    pub(crate) ended: bool,
     size: Option<u64>,
 }
 impl Meter {
     /// Start counting. `records` is the number of records that the domain states. `total_rows` is
     /// the number of records that the file states.
     pub(crate) fn new(records: Option<usize>, total_rows: Option<u64>) -> Self {
-        let size = records.map(wide);
-        Meter { progress: Progress { total_rows, ..Progress::default() }, listener: None, size }
+        let (size, progress) = (records.map(wide), Progress { total_rows, ..Progress::default() });
+        Meter { progress, listener: None, ended: false, size }
     }
     /// Add the number of new records and their bytes to the progress, and call the listener.
     pub(crate) fn add(&mut self, rows: usize, bytes: usize) {
@@ -44,11 +46,17 @@ impl Meter {
     }
     /// At the end of the source, compare the number of records with the size that the domain
     /// states. Return the error [`outside`] if the two numbers differ.
-    pub(crate) fn end(&self) -> Result<()> {
+    pub(crate) fn end(&mut self) -> Result<()> {
+        self.ended = true;
         if self.size.is_none_or(|size| size == self.progress.rows) {
             return Ok(());
         }
         Err(outside())
+    }
+    /// Return a chunk, or `None` at the end. An error is the last item of a source.
+    pub(crate) fn item<T>(&mut self, chunk: Result<Option<T>>) -> Option<Result<T>> {
+        self.ended |= chunk.is_err();
+        chunk.transpose()
     }
 }
 pub(crate) fn wide(count: usize) -> u64 {

@@ -140,15 +140,6 @@
 //! | 8 processes of one thread | 835 to 1514 | 264 to 329 |
 #![forbid(unsafe_code)]
 #![doc(test(attr(deny(warnings))))]
-#![cfg_attr(
-    test,
-    allow(
-        clippy::unwrap_used,
-        clippy::panic,
-        clippy::expect_used,
-        reason = "tests stop by panicking"
-    )
-)]
 
 mod cautions;
 mod decide;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use opendp_core::codec::NUMBER;
 use opendp_core::{Carrier, Codec, Domain, Error, Measurement, Metric, Result};
 use serde_json::value::RawValue;
 use serde_json::{Value as Json, json};
@@ -123,9 +124,6 @@ fn is_nothing(json: &Json) -> bool {
     }
 }
 
-/// The first key of an object that `serde_json` reads as a number. A category in the data can be
-/// this text.
-const NUMBER: &str = "$serde_json::private::Number";
 /// The largest depth of lists and objects. `serde_json` reads no deeper JSON, so the ledger writes
 /// none.
 const DEEPEST: usize = 128;

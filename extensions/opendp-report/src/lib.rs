@@ -23,7 +23,6 @@
 //! ```
 #![forbid(unsafe_code)]
 #![doc(test(attr(deny(warnings))))]
-#![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic, clippy::expect_used))]
 
 mod axis;
 mod bars;

@@ -155,10 +155,6 @@
 
 #![forbid(unsafe_code)]
 #![doc(test(attr(deny(warnings))))]
-#![cfg_attr(
-    test,
-    allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on says so")
-)]
 
 mod asked;
 mod budget;

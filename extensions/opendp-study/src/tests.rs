@@ -167,17 +167,21 @@ fn a_rehearsal_states_what_the_answers_then_have() {
     }
     assert_eq!(plan.to_json()["spent"], outcome.to_json()["spent"]);
 }
+/// Parse a study of incomes that can state the number of rows.
+fn with_rows(unit: Json, rows: Option<usize>, questions: Json) -> Result<Study> {
+    let mut context = json!({
+        "unit": unit, "budget": {"epsilon": 1.0},
+        "columns": {"income": {"T": "f64", "missing": 0}},
+    });
+    if let Some(rows) = rows {
+        context["rows"] = rows.into();
+    }
+    Study::parse(&json!({"context": context, "questions": questions}))
+}
 #[test]
 fn a_study_is_rehearsed_before_it_is_answered() {
     let study_of = |unit: Json, rows: Option<usize>| {
-        let mut context = json!({
-            "unit": unit, "budget": {"epsilon": 1.0},
-            "columns": {"income": {"T": "f64", "missing": 0}},
-        });
-        if let Some(rows) = rows {
-            context["rows"] = rows.into();
-        }
-        let study = Study::parse(&json!({"context": context, "questions": [{"count": {}}]}));
+        let study = with_rows(unit, rows, json!([{"count": {}}]));
         RUNS.take();
         study.unwrap().ask(read, 0.05).unwrap();
         RUNS.take()
@@ -218,15 +222,8 @@ fn weights_divide_the_budget() {
 #[test]
 fn a_public_number_of_rows_is_stated_or_read() {
     let parse = |unit: Json, rows: Option<usize>| {
-        let mut context = json!({
-            "unit": unit, "budget": {"epsilon": 1.0},
-            "columns": {"income": {"T": "f64", "missing": 0}},
-        });
-        if let Some(rows) = rows {
-            context["rows"] = rows.into();
-        }
         let mean = json!([{"mean": {"column": "income", "bounds": [0, 1], "rows": 1000}}]);
-        Study::parse(&json!({"context": context, "questions": mean}))
+        with_rows(unit, rows, mean)
     };
     let public = json!({"answers_of_person": 1});
     assert!(parse(public.clone(), None).unwrap().rehearse(0.05).is_err());

@@ -108,37 +108,29 @@ register! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_checks::{couples, orders};
+    use crate::test_checks::{couples, orders, space};
     use opendp_core::laws;
-
-    fn space<M: DatasetMetric + Default + MetricOn<VectorDomain<AtomDomain<i32>>>>(
-        size: Option<usize>,
-    ) -> Space<VectorDomain<AtomDomain<i32>>, M> {
-        let domain = VectorDomain::new(AtomDomain::default());
-        let domain = if let Some(size) = size { domain.with_size(size) } else { domain };
-        Space::new(domain, M::default()).unwrap()
-    }
 
     #[test]
     fn orders_of_close_data_couple() {
         let data = laws::vectors(&[1, 2, 3], 3);
         let all = |x: &Vec<i32>| orders(x);
-        let added = make_ordered_random(space::<SymmetricDistance>(None)).unwrap();
+        let added = make_ordered_random(space::<i32, SymmetricDistance>(None)).unwrap();
         assert!(couples(&added, &data, all).unwrap() > 200);
-        let replaced = make_ordered_random(space::<ChangeOneDistance>(Some(3))).unwrap();
+        let replaced = make_ordered_random(space::<i32, ChangeOneDistance>(Some(3))).unwrap();
         assert!(couples(&replaced, &data, all).unwrap() > 200);
     }
     #[test]
     fn the_order_of_the_data_does_not_couple() {
         let data = laws::vectors(&[1, 2, 3], 2);
-        let added = make_ordered_random(space::<SymmetricDistance>(None)).unwrap();
+        let added = make_ordered_random(space::<i32, SymmetricDistance>(None)).unwrap();
         assert!(couples(&added, &data, |x| vec![x.clone()]).is_err());
         let some = |x: &Vec<i32>| [&orders(x)[..], std::slice::from_ref(x)].concat();
         assert!(couples(&added, &data, some).is_err());
     }
     #[test]
     fn keeps_the_records_and_reaches_every_order() {
-        let shuffled = make_ordered_random(space::<SymmetricDistance>(None)).unwrap();
+        let shuffled = make_ordered_random(space::<i32, SymmetricDistance>(None)).unwrap();
         let data = vec![1, 2, 3];
         let mut seen = std::collections::HashMap::new();
         for _ in 0..6000 {

@@ -114,28 +114,18 @@ register! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_checks::metrics::*;
-    use opendp_core::{DistanceOn, LInfDistance, laws};
-
-    type Rows = VectorDomain<AtomDomain<i32>>;
-    type Scores<M, MO> = Transformation<Rows, M, VectorDomain<AtomDomain<u64>>, MO>;
-    fn make<M, MO>(size: Option<usize>, candidates: &[i32], alpha: (u64, u64)) -> Scores<M, MO>
-    where
-        M: DatasetMetric + Default + MetricOn<Rows>,
-        MO: ScoreDistance,
-    {
-        let domain = VectorDomain::new(AtomDomain::default());
-        let domain = if let Some(size) = size { domain.with_size(size) } else { domain };
-        let input = Space::new(domain, M::default()).unwrap();
-        let alpha = Alpha::from_fraction(alpha.0, alpha.1).unwrap();
-        make_quantile_rank_scores(input, candidates.to_vec(), alpha).unwrap()
-    }
-    const ALPHAS: [(u64, u64); 6] = [(0, 1), (1, 4), (1, 2), (2, 3), (9, 10), (1, 1)];
+    use crate::quantile::score_checks::{ALPHAS, make};
+    use opendp_core::{LInfDistance, SymmetricDistance, laws};
 
     #[test]
     fn scores_are_the_distances_from_the_ranks_of_the_candidate() {
         for alpha in ALPHAS {
-            let made = make::<SymmetricDistance, LInfDistance<u64>>(None, &[0, 1, 2, 3], alpha);
+            let made = make::<SymmetricDistance, LInfDistance<u64>>(
+                Equal::Ranks,
+                None,
+                &[0, 1, 2, 3],
+                alpha,
+            );
             for data in laws::vectors(&[-1, 0, 1, 3, 4], 5) {
                 let (a, b, n) = (alpha.0 as i64, alpha.1 as i64, data.len() as i64);
                 let count =
@@ -161,61 +151,24 @@ mod tests {
         let data = [vec![32; 44], vec![47; 42], vec![65; 14]].concat();
         let candidates: Vec<i32> = (0..=100).collect();
         for alpha in ALPHAS {
-            let made = make::<SymmetricDistance, RangeDistance<u64>>(None, &candidates, alpha);
+            let made = make::<SymmetricDistance, RangeDistance<u64>>(
+                Equal::Ranks,
+                None,
+                &candidates,
+                alpha,
+            );
             let rank = (alpha.0 * data.len() as u64).div_ceil(alpha.1).max(1);
             let quantile = data[rank as usize - 1];
             assert_eq!(made.invoke(&data).unwrap()[quantile as usize], 0, "{alpha:?}");
         }
         // The other constructor ignores equal records. It gives the candidate 40, between two
         // frequent values, a lower score than the median, 47.
-        let input = Space::new(Rows::default(), SymmetricDistance).unwrap();
+        let input = Space::new(VectorDomain::default(), SymmetricDistance).unwrap();
         let alpha = Alpha::from_fraction(1, 2).unwrap();
         let other = super::super::make_quantile_score_candidates::<_, _, RangeDistance<u64>>(
             input, candidates, alpha,
         );
         let scores = other.unwrap().invoke(&data).unwrap();
         assert!(scores[40] < scores[47]);
-    }
-    #[track_caller]
-    fn check<M, MO>(size: Option<usize>)
-    where
-        M: DatasetMetric + Default + DistanceOn<Rows>,
-        MO: ScoreDistance + DistanceOn<VectorDomain<AtomDomain<u64>>>,
-    {
-        for alpha in ALPHAS {
-            let scores = make::<M, MO>(size, &[i32::MIN, 0, 1], alpha);
-            assert!(laws::all(&scores, &[i32::MIN, -1, 0, 1, i32::MAX], 3).unwrap() > 0);
-        }
-    }
-    #[test]
-    fn obeys_the_laws_under_every_metric() {
-        for size in [None, Some(0), Some(3)] {
-            check::<SymmetricDistance, RangeDistance<u64>>(size);
-            check::<SymmetricDistance, LInfDistance<u64>>(size);
-            check::<InsertDeleteDistance, RangeDistance<u64>>(size);
-            check::<InsertDeleteDistance, LInfDistance<u64>>(size);
-        }
-        check::<ChangeOneDistance, RangeDistance<u64>>(Some(3));
-        check::<ChangeOneDistance, LInfDistance<u64>>(Some(3));
-        check::<HammingDistance, RangeDistance<u64>>(Some(3));
-        check::<HammingDistance, LInfDistance<u64>>(Some(3));
-    }
-    /// The stability law holds for the map, and fails for a map that is lower by one.
-    #[test]
-    fn promises_no_more_than_is_attained() {
-        let lower = |size, alpha| {
-            let honest = make::<SymmetricDistance, RangeDistance<u64>>(size, &[1, 2, 3], alpha);
-            let data = laws::vectors(&[0, 2, 4], 6);
-            assert!(laws::stable(&honest, &data).unwrap() > 0);
-            let below: Vec<u64> =
-                (0..=12).map(|d| honest.map(&d).unwrap().saturating_sub(1)).collect();
-            let map = opendp_core::StabilityMap::new(move |d: &u32| Ok(below[*d as usize]));
-            let (input, output) = (honest.input().clone(), honest.output().clone());
-            let changed = Transformation::new(input, output, honest.function().clone(), map);
-            laws::stable(&changed, &data).is_ok()
-        };
-        for alpha in [(0, 1), (1, 4), (1, 2), (2, 3), (1, 1)] {
-            assert!(!lower(None, alpha) && !lower(Some(6), alpha), "{alpha:?}");
-        }
     }
 }

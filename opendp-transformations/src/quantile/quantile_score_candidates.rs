@@ -220,28 +220,15 @@ fn checked_product(left: u64, right: u64) -> Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_checks::metrics::*;
-    use opendp_core::{DistanceOn, laws};
-
-    type Scores<M, MO> = Transformation<Records<i32>, M, VectorDomain<AtomDomain<u64>>, MO>;
-    fn make<M, MO>(size: Option<usize>, candidates: &[i32], alpha: (u64, u64)) -> Scores<M, MO>
-    where
-        M: DatasetMetric + Default + MetricOn<Records<i32>>,
-        MO: ScoreDistance,
-    {
-        let domain = VectorDomain::new(AtomDomain::default());
-        let domain = if let Some(size) = size { domain.with_size(size) } else { domain };
-        let input = Space::new(domain, M::default()).unwrap();
-        let alpha = Alpha::from_fraction(alpha.0, alpha.1).unwrap();
-        make_quantile_score_candidates(input, candidates.to_vec(), alpha).unwrap()
-    }
-    const ALPHAS: [(u64, u64); 6] = [(0, 1), (1, 4), (1, 2), (2, 3), (9, 10), (1, 1)];
+    use crate::quantile::score_checks::make;
+    use opendp_core::{SymmetricDistance, laws};
 
     #[test]
     fn scores_are_the_distances_from_the_quantile_times_its_denominator() {
         let check = |records: i32, alpha: (u64, u64), expected: &[u64]| {
             let data: Vec<i32> = (0..records).collect();
-            let scores = make::<SymmetricDistance, RangeDistance<u64>>(None, &data, alpha);
+            let scores =
+                make::<SymmetricDistance, RangeDistance<u64>>(Equal::LeftOut, None, &data, alpha);
             assert_eq!(scores.invoke(&data).unwrap(), expected);
         };
         check(5, (1, 2), &[4, 2, 0, 2, 4]);
@@ -250,7 +237,8 @@ mod tests {
         check(6, (1, 4), &[5, 1, 3, 7, 11, 15]);
         let hundred: Vec<i32> = (0..100).collect();
         let median = [20, 33, 40, 50, 72, 100];
-        let median = make::<SymmetricDistance, LInfDistance<u64>>(None, &median, (1, 2));
+        let median =
+            make::<SymmetricDistance, LInfDistance<u64>>(Equal::LeftOut, None, &median, (1, 2));
         assert_eq!(median.invoke(&hundred).unwrap(), [59, 33, 19, 1, 45, 100]);
     }
     #[test]
@@ -274,30 +262,6 @@ mod tests {
         assert_eq!(linf(3, true, fraction(1, 2)), Ok(2));
         assert_eq!(linf(2, true, fraction(2, 3)), Ok(3));
     }
-    #[track_caller]
-    fn check<M, MO>(size: Option<usize>)
-    where
-        M: DatasetMetric + Default + DistanceOn<Records<i32>>,
-        MO: ScoreDistance + DistanceOn<VectorDomain<AtomDomain<u64>>>,
-    {
-        for alpha in ALPHAS {
-            let scores = make::<M, MO>(size, &[i32::MIN, 0, 1], alpha);
-            assert!(laws::all(&scores, &[i32::MIN, -1, 0, 1, i32::MAX], 3).unwrap() > 0);
-        }
-    }
-    #[test]
-    fn obeys_the_laws_under_every_metric() {
-        for size in [None, Some(0), Some(3)] {
-            check::<SymmetricDistance, RangeDistance<u64>>(size);
-            check::<SymmetricDistance, LInfDistance<u64>>(size);
-            check::<InsertDeleteDistance, RangeDistance<u64>>(size);
-            check::<InsertDeleteDistance, LInfDistance<u64>>(size);
-        }
-        check::<ChangeOneDistance, RangeDistance<u64>>(Some(3));
-        check::<ChangeOneDistance, LInfDistance<u64>>(Some(3));
-        check::<HammingDistance, RangeDistance<u64>>(Some(3));
-        check::<HammingDistance, LInfDistance<u64>>(Some(3));
-    }
     #[test]
     fn takes_floats_of_every_kind() {
         let input =
@@ -310,37 +274,6 @@ mod tests {
         .unwrap();
         let alphabet = [f64::NEG_INFINITY, -0.0, 0.0, 5e-324, f64::MAX];
         assert!(laws::all(&scores, &alphabet, 3).unwrap() > 0);
-    }
-    /// Test whether the map is still a bound when the function `part` reduces the values of the
-    /// map.
-    fn slack<MO>(size: Option<usize>, alpha: (u64, u64), part: impl Fn(u64) -> u64) -> bool
-    where
-        MO: ScoreDistance + DistanceOn<VectorDomain<AtomDomain<u64>>>,
-        MO::Distance: Copy,
-    {
-        let data = laws::vectors(&[0, 2, 4], 6);
-        let honest = make::<SymmetricDistance, MO>(size, &[1, 3], alpha);
-        assert!(laws::stable(&honest, &data).unwrap() > 0);
-        let smaller: Vec<u64> = (0..=12).map(|d| part(honest.map(&d).unwrap())).collect();
-        let map = StabilityMap::new(move |d: &u32| {
-            usize::try_from(*d)
-                .ok()
-                .and_then(|d| smaller.get(d).copied())
-                .ok_or_else(|| Error::FailedMap("no such distance among these data".into()))
-        });
-        let (input, output) = (honest.input().clone(), honest.output().clone());
-        let changed = Transformation::new(input, output, honest.function().clone(), map);
-        laws::stable(&changed, &data).is_ok()
-    }
-    #[test]
-    fn promises_no_more_than_is_attained() {
-        for alpha in [(0, 1), (1, 4), (1, 2), (2, 3), (1, 1)] {
-            for size in [None, Some(6)] {
-                // A map that is lower by one is no longer a bound at some distance.
-                assert!(!slack::<RangeDistance<u64>>(size, alpha, |d| d.saturating_sub(1)));
-                assert!(!slack::<LInfDistance<u64>>(size, alpha, |d| d.saturating_sub(1)));
-            }
-        }
     }
     #[track_caller]
     fn refuse(domain: Records<f64>, candidates: &[f64], kind: &str, gist: &str) {
@@ -365,7 +298,12 @@ mod tests {
     }
     #[test]
     fn gives_an_error_when_the_sensitivity_does_not_fit() {
-        let scores = make::<SymmetricDistance, RangeDistance<u64>>(Some(1), &[0], (1, u64::MAX));
+        let scores = make::<SymmetricDistance, RangeDistance<u64>>(
+            Equal::LeftOut,
+            Some(1),
+            &[0],
+            (1, u64::MAX),
+        );
         assert_eq!(scores.map(&1), Ok(0));
         assert_eq!(scores.map(&2).unwrap_err().kind(), "Overflow");
     }

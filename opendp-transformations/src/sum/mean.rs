@@ -2,14 +2,15 @@
 
 use std::{any::Any, marker::PhantomData};
 
-use opendp_core::arith::dyadic::{Rounding, dyadic};
-use opendp_core::arith::{Float, Integer};
+use dashu_int::{Sign, UBig};
+use opendp_core::arith::Float;
 use opendp_core::{
     AbsoluteDistance, Atom, AtomDomain, DatasetMetric, Distance, Error, Fold, Function, MetricOn,
     Result, Space, StabilityMap, SymmetricDistance, Transformation, VectorDomain,
 };
 
 use crate::stated::size_with_mean;
+use crate::sum::exact::grid::{Exact, Grid};
 use crate::sum::exact::lattice::Lattice;
 use crate::symmetric::{Aggregate, Records, through_symmetric};
 
@@ -92,63 +93,31 @@ fn mean<T: Atom + Float + Distance + Into<f64>>(
     let size = size_with_mean(input.domain(), "use `make_resize` first")?;
     let bounds = input.domain().element().closed_bounds()?;
     let lattice = Lattice::new(bounds.lower().to_f64(), bounds.upper().to_f64())?;
-    let grid = Grid::new::<T>(&lattice, size);
+    let rule = Rule { size, exponent: lattice.exponent().into() };
+    // The magnitude of a mean is at most the larger magnitude of the two bounds.
+    let largest = UBig::from(size) * UBig::from(lattice.magnitude());
+    let grid = Grid::new::<T>(&rule.quotient(largest));
     let output = Space::new(AtomDomain::non_nan(), AbsoluteDistance::new())?;
     let map = StabilityMap::new(move |d_in: &u32| {
-        let d_out = T::from_dyadic(
-            &grid.sensitivity(*d_in, lattice.range()).to_ibig(),
-            grid.exponent,
-            Rounding::Up,
-        );
+        let change = UBig::from(d_in / 2) * UBig::from(lattice.range());
+        let d_out: T = grid.up(&rule.quotient(change));
         if Float::is_finite(d_out) { Ok(d_out) } else { Err(overflow(*d_in)) }
     });
-    let fold = Mean::<T> { lattice, grid, records: PhantomData };
+    let fold = Mean::<T> { lattice, rule, grid, records: PhantomData };
     Ok(Transformation::new(input, output, Function::fold(fold), map))
 }
 
-/// The multiples of a power of two `g`. Exact means are rounded to these multiples.
+/// The exact quotients of a number of units of the lattice, and the number of records.
 #[derive(Clone, Copy, Debug)]
-struct Grid {
-    /// The base-2 logarithm of the spacing `g`.
+struct Rule {
+    /// The number of records, which is at least 1.
+    size: usize,
     exponent: i64,
-    /// An exact sum, times `factor` and divided by `divisor`, is a mean in units of `g`.
-    factor: u128,
-    divisor: u128,
 }
-impl Grid {
-    /// Choose the multiples for the means of `size` records. `size` is at least 1.
-    fn new<T: Float>(lattice: &Lattice, size: usize) -> Self {
-        let smallest = T::from_dyadic(&1_i32.to_ibig(), i64::MIN / 2, Rounding::Up).to_f64();
-        let lowest = dyadic(smallest).map_or(0, |(_, exponent)| i64::from(exponent));
-        // Let `p` be the number of bits of a mantissa. Choose the smallest spacing `g` for which
-        // `2^p * g` is at least the larger magnitude of the two bounds.
-        let bits = u64::BITS - lattice.magnitude().saturating_sub(1).leading_zeros();
-        let lattice = i64::from(lattice.exponent());
-        let exponent = (lattice + i64::from(bits) - i64::from(T::MANTISSA_BITS)).max(lowest);
-        // `factor` is at most 2^2. `divisor` is the number of records times a power of two. This
-        // power is at most 2^64, except if both bounds are zero. If both bounds are zero, all
-        // records are zero, so the mean is zero for any divisor.
-        let divisor = u128::try_from(size).unwrap_or(u128::MAX);
-        let divisor = divisor.saturating_mul(power(exponent - lattice));
-        Grid { exponent, factor: power(lattice - exponent), divisor }
+impl Rule {
+    fn quotient(&self, numerator: UBig) -> Exact {
+        Exact { numerator, denominator: self.size.into(), exponent: self.exponent }
     }
-    /// Return an upper bound on the change of the mean at symmetric distance `d_in`, in units of
-    /// the spacing `g`.
-    fn sensitivity(&self, d_in: u32, range: u64) -> u128 {
-        let change = u128::from(d_in / 2) * u128::from(range);
-        (change * self.factor).div_ceil(self.divisor)
-    }
-    /// Round the mean toward zero to a multiple of the spacing `g`.
-    fn mean<T: Float>(&self, sum: i128) -> T {
-        let units = sum.unsigned_abs().saturating_mul(self.factor) / self.divisor;
-        let mean = T::from_dyadic(&units.to_ibig(), self.exponent, Rounding::TowardZero);
-        if sum < 0 { T::zero() - mean } else { mean }
-    }
-}
-/// Return `min(2^exponent, u128::MAX)`. If the exponent is negative, return one.
-fn power(exponent: i64) -> u128 {
-    let exponent = u32::try_from(exponent.max(0)).unwrap_or(u32::MAX);
-    1_u128.checked_shl(exponent).unwrap_or(u128::MAX)
 }
 #[cold]
 fn overflow(d_in: u32) -> Error {
@@ -161,14 +130,15 @@ fn overflow(d_in: u32) -> Error {
 /// The fold of the mean. The state is the exact sum, in units of the spacing of the lattice.
 struct Mean<T> {
     lattice: Lattice,
+    rule: Rule,
     grid: Grid,
     records: PhantomData<fn() -> T>,
 }
 impl<T: Atom + Float + Into<f64>> Fold<Vec<T>, T> for Mean<T> {
     type State = i128;
     fn label(&self) -> String {
-        let divisor = self.grid.divisor;
-        format!("mean of {} as {} by {divisor}", T::type_name(), self.lattice.label())
+        let size = self.rule.size;
+        format!("mean of {} as {} by {size}", T::type_name(), self.lattice.label())
     }
     fn start(&self) -> i128 {
         0
@@ -182,7 +152,8 @@ impl<T: Atom + Float + Into<f64>> Fold<Vec<T>, T> for Mean<T> {
         Ok(())
     }
     fn finish(&self, state: i128) -> Result<T> {
-        Ok(self.grid.mean(state))
+        let sign = if state < 0 { Sign::Negative } else { Sign::Positive };
+        Ok(self.grid.cut(sign, &self.rule.quotient(state.unsigned_abs().into())))
     }
     fn projects(&self, set: &dyn Any) -> bool {
         self.lattice.projects::<T>(set)

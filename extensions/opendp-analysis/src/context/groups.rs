@@ -16,7 +16,6 @@ use serde_json::Value as Json;
 
 use super::plan::{Goal, Plan};
 use super::{Accounted, Noisy, Query, Statistic};
-use answer::Released;
 pub use answer::{GroupAnswer, GroupRow};
 use asked::Needs;
 pub use asked::{AskedGroups, SolvedGroups};
@@ -67,12 +66,6 @@ pub struct Groups<'c, MO: Accounted> {
     names: Vec<String>,
     keys: Keys,
     others: bool,
-    /// The noisy counts of the groups from an earlier answer. If the keys will be found later, this
-    /// list of counts is empty.
-    found: Option<Released>,
-    /// Whether the keys will be found later. If `true`, the list of keys is empty, and the question
-    /// has a cost but cannot be answered.
-    rehearsed: bool,
     /// The function that makes the question for the keys, if the keys are found as a part of this
     /// question.
     finder: Option<Finder<'c, MO>>,
@@ -106,8 +99,6 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
             wrong: wrong.map(|reason: String| Error::argument("group_by", reason)),
             names,
             others: false,
-            found: None,
-            rehearsed: false,
             finder: None,
             missing: Vec::new(),
             asked: Vec::new(),
@@ -131,7 +122,7 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
                 let reason = format!("the rows are grouped by {}", self.names.join(", "));
                 self.wrong = self.wrong.or(Some(Error::argument(column, reason)));
             }
-            (_, Keys::Listed(_)) => {
+            _ => {
                 let reason = "the groups are listed already: write either `.keys(..)` or \
                               `.groups(..)`";
                 self.wrong = self.wrong.or(Some(Error::argument("keys", reason)));
@@ -143,7 +134,7 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
     /// column. The combinations must not be taken from the data.
     #[must_use]
     pub fn groups(mut self, keys: impl IntoIterator<Item = Vec<Json>>) -> Self {
-        if self.found.is_some() {
+        if self.keys.have_counts() {
             let reason = "the groups are those of an earlier answer: leave out `.groups(..)`";
             self.wrong = self.wrong.or(Some(Error::argument("groups", reason)));
         }
@@ -218,7 +209,7 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
         let fits = match (goal, self.asked.as_slice()) {
             (Goal::Weight(_), _) => true,
             (Goal::Within(_), asked) if self.finder.is_some() => asked == [What::Count],
-            (Goal::Within(_), [What::Mean(..)]) => self.found.is_some() && !self.rehearsed,
+            (Goal::Within(_), [What::Mean(..)]) => matches!(self.keys, Keys::Counted(..)),
             (Goal::Within(_), [what]) => alone(what),
             (Goal::Within(_), _) => false,
         };
@@ -237,11 +228,11 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
         }
         // The last count of an earlier answer is about the group of all other rows, if there are
         // more counts than keys.
-        let counts_others = |found: &Released| match &self.keys {
-            Keys::Listed(keys) => keys.len() < found.estimates.len(),
-            Keys::Product(_) => false,
+        let others = match &self.keys {
+            Keys::Counted(keys, counts) => keys.len() < counts.estimates.len(),
+            keys => !keys.have_counts(),
         };
-        if self.others && self.found.as_ref().is_some_and(|found| !counts_others(found)) {
+        if self.others && !others {
             let reason = "the earlier answer has no count of all other rows: leave out \
                           `.others()`, or list the keys and release new counts";
             return Err(Error::argument("others", reason));
@@ -252,7 +243,7 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
     /// a [`Split`](super::Split).
     pub fn releases(&self) -> usize {
         let needs = Needs::of(&self.asked);
-        let counts = self.finder.is_some() || needs.counts && self.found.is_none();
+        let counts = self.finder.is_some() || needs.counts && !self.keys.have_counts();
         let quantiles = self.asked.iter().filter(|what| matches!(what, What::Quantiles(..)));
         usize::from(counts) + needs.sums.len() + needs.squares.len() + quantiles.count()
     }

@@ -17,7 +17,8 @@ use super::budget::exact;
 pub struct Split(Kind);
 #[derive(Clone, Debug, PartialEq)]
 enum Kind {
-    Weights(Vec<Exact>),
+    /// For each query, its weight, and the sum of this weight and all later weights.
+    Weights(Vec<(Exact, Exact)>),
     AsYouGo,
     Fixed(Vec<(ShareKind, f64)>),
 }
@@ -75,7 +76,13 @@ impl Split {
             let reason = format!("expected finite weights above 0, found {}", shown(*bad));
             return Err(Error::argument("split", reason));
         }
-        Ok(Split(Kind::Weights(exact(weights, Exact::written)?)))
+        let (mut shares, mut rest) = (Vec::with_capacity(weights.len()), Exact::ZERO);
+        for weight in exact(weights, Exact::written)?.into_iter().rev() {
+            rest = rest.plus(&weight);
+            shares.push((weight, rest.clone()));
+        }
+        shares.reverse();
+        Ok(Split(Kind::Weights(shares)))
     }
     /// Divide an epsilon and a delta in proportion to weights, and fix the kind of noise of each
     /// query in advance. There is one entry of `shares` for each query, in the order in which the
@@ -157,13 +164,7 @@ impl Split {
     /// query states, or `None` if the query states no amount.
     pub(crate) fn share(&self, asked: usize, wanted: Option<&[Exact]>) -> Result<Wanted> {
         match (&self.0, wanted) {
-            (Kind::Weights(weights), None) => {
-                let rest = weights.get(asked..).unwrap_or_default();
-                let Some(weight) = rest.first() else { return Err(self.over(asked, 1)) };
-                // The last query gets the whole remaining budget, without rounding.
-                let sum = rest.iter().fold(Exact::ZERO, |sum, weight| sum.plus(weight));
-                Ok(Wanted::Fraction(weight.over(&sum)))
-            }
+            (Kind::Weights(_), None) => self.share_of(asked, 1, None),
             (Kind::AsYouGo, Some(wanted)) => Ok(Wanted::Amount(wanted.to_vec())),
             (Kind::AsYouGo, None) => Err(Error::argument(
                 "spending",
@@ -189,15 +190,13 @@ impl Split {
     ) -> Result<Wanted> {
         match (&self.0, wanted) {
             (Kind::AsYouGo, None) => Ok(Wanted::Fraction(Exact::from_f64(1.0)?)),
-            (Kind::Weights(weights), None) if 0 < count && asked + count <= weights.len() => {
-                let sum = |weights: &[Exact]| {
-                    weights.iter().fold(Exact::ZERO, |sum, weight| sum.plus(weight))
-                };
-                let (now, later) = weights.get(asked..).unwrap_or_default().split_at(count);
-                let now = sum(now);
-                Ok(Wanted::Fraction(now.over(&now.plus(&sum(later)))))
+            (Kind::Weights(shares), None) => {
+                let now = shares.get(asked..asked.saturating_add(count)).unwrap_or_default();
+                let Some((_, rest)) = now.first() else { return Err(self.over(asked, count)) };
+                // The last query gets the whole remaining budget, without rounding.
+                let now = now.iter().fold(Exact::ZERO, |sum, (weight, _)| sum.plus(weight));
+                Ok(Wanted::Fraction(now.over(rest)))
             }
-            (Kind::Weights(_), None) => Err(self.over(asked, count)),
             (Kind::Fixed(_), _) => Err(Error::argument(
                 "split",
                 "a plan finds its own noise, and the shares of this budget are fixed for kinds of \

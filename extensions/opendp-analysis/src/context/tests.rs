@@ -7,7 +7,7 @@ use super::*;
 
 /// Make a table of a thousand rows. There are ten rows for each age from 0 to 99. An income is a
 /// hundred times the age. The city is Lille in every twentieth row, and Lyon in all other rows.
-fn table() -> Table {
+pub(super) fn table() -> Table {
     let ages: Vec<i64> = (0..1000).map(|i| i % 100).collect();
     let city = |i: i64| if i % 20 == 0 { "Lille" } else { "Lyon" }.to_owned();
     Table::new()
@@ -392,4 +392,4 @@ mod quantiles;
 mod shares;
 mod sums;
 mod tables;
-mod tight;
+pub(super) mod tight;

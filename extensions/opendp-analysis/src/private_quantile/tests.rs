@@ -176,6 +176,16 @@ fn no_ratio_of_exact_probabilities_of_neighbours_exceeds_the_loss() {
         assert!(0.5 * epsilon < worst, "half of the stated loss is enough: {worst} of {epsilon}");
     }
 }
+/// Return the only registration that takes the arguments.
+pub(crate) fn only(all: &[&'static Registration], args: &Args) -> &'static Registration {
+    let fits = |r: &&Registration| {
+        let fits = |p: &Parameter| args.get(&p.name).is_some_and(|arg| p.accepts(arg));
+        r.signatures().iter().any(|signature| signature.parameters.iter().all(fits))
+    };
+    let found: Vec<_> = all.iter().copied().filter(fits).collect();
+    let [only] = found[..] else { panic!("{} registrations fit", found.len()) };
+    only
+}
 #[test]
 fn is_registered_for_every_type_metric_and_measure() {
     let named = |r: &&Registration| r.family.names.contains(&"make_private_quantile");
@@ -187,12 +197,7 @@ fn is_registered_for_every_type_metric_and_measure() {
     let args = Args::new().with("input", &input).with_value("output_measure", MaxDivergence);
     let args = args.with("candidates", json!([10, 0, 20])).with("alpha", json!(0.5));
     let args = args.with("scale", json!(1e-3));
-    let fits = |r: &&&Registration| {
-        let fits = |p: &Parameter| args.get(&p.name).is_some_and(|arg| p.accepts(arg));
-        r.signatures().iter().any(|signature| signature.parameters.iter().all(fits))
-    };
-    let found: Vec<_> = all.iter().filter(fits).collect();
-    let [only] = found[..] else { panic!("{} registrations fit", found.len()) };
+    let only = only(&all, &args);
     let made = only.construct(&args).unwrap().measurement().unwrap();
     let loss = made.map(&AnyDistance::new(1_u32)).unwrap();
     assert_eq!(loss.downcast_ref::<f64>(), Ok(&1000.0));

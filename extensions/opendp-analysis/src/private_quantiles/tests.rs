@@ -2,8 +2,8 @@ use std::collections::HashMap;
 
 use opendp_core::erased::{AnyDistance, AnyValue};
 use opendp_core::{
-    Args, AtomDomain, ChangeOneDistance, MaxDivergence, Metric, Parameter, Registration,
-    SymmetricDistance, VectorDomain, ZeroConcentratedDivergence, laws,
+    Args, AtomDomain, ChangeOneDistance, MaxDivergence, Metric, Registration, SymmetricDistance,
+    VectorDomain, ZeroConcentratedDivergence, laws,
 };
 use serde_json::json;
 
@@ -11,6 +11,7 @@ use super::accuracy::bound_of;
 use super::chooser::distances;
 use super::*;
 use crate::make_private_quantile;
+use crate::private_quantile::tests::only;
 use opendp_measurements::SelectionMeasure;
 use opendp_transformations::Alpha;
 
@@ -337,13 +338,7 @@ fn the_registered_one_has_the_map_and_the_releases_of_the_typed_one() {
             let args = args.with_value("output_measure", MaxDivergence);
             let args = args.with("candidates", json!([100, 0, 50, 25, 75]));
             let args = args.with("alphas", json!(QUARTILES)).with("scale", json!(scale));
-            let fits = |r: &&&'static Registration| {
-                let fits = |p: &Parameter| args.get(&p.name).is_some_and(|arg| p.accepts(arg));
-                r.signatures().iter().any(|signature| signature.parameters.iter().all(fits))
-            };
-            let found: Vec<_> = all.iter().filter(fits).collect();
-            let [only] = found[..] else { panic!("{} registrations fit", found.len()) };
-            let erased = only.construct(&args).unwrap().measurement().unwrap();
+            let erased = only(all, &args).construct(&args).unwrap().measurement().unwrap();
             let (measure, alphas) = (TheMeasure(MaxDivergence), QUARTILES.to_vec());
             let (candidates, scale) = (vec![0, 25, 50, 75, 100], Scale::new(scale).unwrap());
             let typed = make_private_quantiles(input.clone(), measure, candidates, alphas, scale);

@@ -1,8 +1,9 @@
 use opendp_core::erased::{AnyDistance, AnyValue};
-use opendp_core::{Args, Parameter, Registration, laws};
+use opendp_core::{Args, Registration, laws};
 use serde_json::json;
 
 use super::*;
+use crate::private_quantile::tests::only;
 
 fn made(scale: f64, threshold: f64) -> Result<Release<u32, i64>> {
     let domain = MapDomain::new(AtomDomain::default(), AtomDomain::default());
@@ -174,13 +175,7 @@ fn the_registered_one_has_the_map_and_the_releases_of_the_typed_one() {
         for (scale, threshold) in [(0.0, 5.0), (2.0, 27.5)] {
             let args = Args::new().with("input", &input.erase());
             let args = args.with("scale", json!(scale)).with("threshold", json!(threshold));
-            let fits = |r: &&&'static Registration| {
-                let fits = |p: &Parameter| args.get(&p.name).is_some_and(|arg| p.accepts(arg));
-                r.signatures().iter().any(|signature| signature.parameters.iter().all(fits))
-            };
-            let found: Vec<_> = all.iter().filter(fits).collect();
-            let [only] = found[..] else { panic!("{} registrations fit", found.len()) };
-            let erased = only.construct(&args).unwrap().measurement().unwrap();
+            let erased = only(all, &args).construct(&args).unwrap().measurement().unwrap();
             let scale = Scale::new(scale).unwrap();
             let typed = make_truncated_laplace_threshold(input.clone(), scale, threshold).unwrap();
             for d_in in [(0, near, near), (1, near, near), (3, far, near), (1, far, far)] {

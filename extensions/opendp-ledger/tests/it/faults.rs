@@ -11,7 +11,7 @@ use std::{
 };
 
 use opendp_core::Result;
-use opendp_ledger::{Failure, Ledger, Loss, Request};
+use opendp_ledger::{Failure, Ledger, Loss, Release, Request};
 
 fn spend(ledger: &Ledger, id: &str) -> Result<i32> {
     let request = Request::of_loss(id, Loss::epsilon("0.01")?);
@@ -22,6 +22,47 @@ fn new(path: &Path) -> Ledger {
     ledger.create("b", &Loss::epsilon("1").unwrap()).unwrap();
     spend(&ledger, "first").unwrap();
     ledger
+}
+/// Make the release of a long text.
+fn long(ledger: &Ledger, id: usize) -> Result<Release> {
+    let request = Request::of_loss(&format!("r{id}"), Loss::epsilon("0.0001")?);
+    ledger.release("b", &request, || Ok("x".repeat(1500)))
+}
+/// Make releases of long texts until the ledger refuses one without a charge. Check that a refused
+/// release is refused again, and that earlier releases are still given. Return the number of
+/// releases, the number of charges without a release, and the error.
+fn fill(ledger: &Ledger) -> (usize, usize, String) {
+    let (mut granted, mut charged) = (0, 0);
+    let error = loop {
+        match long(ledger, granted + charged) {
+            Ok(release) => {
+                assert!(!release.repeated() && charged == 0);
+                granted += 1;
+            }
+            // There was room for a charge, but no room for the release.
+            Err(error) if Failure::was_charged(&error) => charged += 1,
+            Err(error) => break error.to_string(),
+        }
+    };
+    assert!(long(ledger, granted + charged).is_err(), "the request was not refused again");
+    assert!(long(ledger, 0).unwrap().repeated(), "what was released before is still given");
+    (granted, charged, error)
+}
+/// Run the test `test` of this program with a limit on the size of files, in units of 512 bytes.
+/// The variable `variable` is set to `path`. Return what the test prints.
+#[cfg(unix)]
+fn with_limit(units: usize, test: &str, variable: &str, path: &Path) -> String {
+    let output = Command::new("sh")
+        .arg("-c")
+        .arg(format!("trap '' XFSZ; ulimit -f {units}; exec \"$0\" \"$@\""))
+        .arg(std::env::current_exe().unwrap())
+        .args([test, "--exact", "--nocapture"])
+        .env(variable, path)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    said
 }
 
 #[test]
@@ -174,25 +215,8 @@ fn is_root(read_only: &Path) -> bool {
 fn helper_small_files() {
     let Ok(path) = std::env::var("LEDGER_SMALL") else { return };
     let ledger = Ledger::open_existing(&path).unwrap();
-    let long = |id: usize| {
-        let request = Request::of_loss(&format!("r{id}"), Loss::epsilon("0.0001").unwrap());
-        ledger.release("b", &request, || Ok("x".repeat(1500)))
-    };
-    let (mut granted, mut charged) = (0, 0);
-    let error = loop {
-        match long(granted + charged) {
-            Ok(release) => {
-                assert!(!release.repeated() && charged == 0);
-                granted += 1;
-            }
-            // There was room for a charge, but no room for the release.
-            Err(error) if Failure::was_charged(&error) => charged += 1,
-            Err(error) => break error.to_string(),
-        }
-    };
+    let (granted, charged, error) = fill(&ledger);
     assert!(error.ends_with("nothing was released"), "{error}");
-    assert!(long(granted + charged).is_err(), "the request was not refused again");
-    assert!(long(0).unwrap().repeated(), "what was released before is still given");
     println!("\ngranted {granted} {charged} : {error}");
 }
 #[cfg(unix)]
@@ -202,15 +226,7 @@ fn a_file_that_may_not_grow_releases_nothing() {
     let path = folder.path().join("l");
     drop(new(&path));
     // The system refuses to write beyond half a megabyte in any file.
-    let output = Command::new("sh")
-        .args(["-c", "trap '' XFSZ; ulimit -f 1024; exec \"$0\" \"$@\""])
-        .arg(std::env::current_exe().unwrap())
-        .args(["faults::helper_small_files", "--exact", "--nocapture"])
-        .env("LEDGER_SMALL", &path)
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    let said = with_limit(1024, "faults::helper_small_files", "LEDGER_SMALL", &path);
     let granted = said.lines().find_map(|line| line.strip_prefix("granted ")).unwrap();
     let mut numbers = granted.split(' ').map(|number| number.parse::<usize>());
     let mut number = || numbers.next().unwrap().unwrap();
@@ -221,8 +237,7 @@ fn a_file_that_may_not_grow_releases_nothing() {
     let ledger = Ledger::open_existing(&path).unwrap();
     let known = granted + charged;
     assert_eq!(ledger.history("b").unwrap().len(), 1 + known);
-    let request = Request::of_loss(&format!("r{known}"), Loss::epsilon("0.0001").unwrap());
-    assert!(!ledger.release("b", &request, || Ok("x".repeat(1500))).unwrap().repeated());
+    assert!(!long(&ledger, known).unwrap().repeated());
     assert_eq!(ledger.history("b").unwrap().len(), 2 + known);
 }
 /// The test `a_creation_that_fails_leaves_no_file` runs this helper with a limit of 0 bytes for
@@ -238,15 +253,7 @@ fn a_creation_that_fails_leaves_no_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("l");
     // The system refuses to write to any file.
-    let output = Command::new("sh")
-        .args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$0\" \"$@\""])
-        .arg(std::env::current_exe().unwrap())
-        .args(["faults::helper_no_room", "--exact", "--nocapture"])
-        .env("LEDGER_NO_ROOM", &path)
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    let said = with_limit(0, "faults::helper_no_room", "LEDGER_NO_ROOM", &path);
     assert!(said.contains("refused") && said.contains("allows no larger file"), "{said}");
     assert!(!path.exists());
     // The control: without the limit, the ledger is created.
@@ -280,27 +287,16 @@ fn a_full_disk_releases_nothing() {
     let Some(disk) = Small::new() else { return };
     let path = disk.0.path().join("l");
     let ledger = new(&path);
-    let long = |id: usize| {
-        let request = Request::of_loss(&format!("r{id}"), Loss::epsilon("0.0001").unwrap());
-        ledger.release("b", &request, || Ok("x".repeat(1500)))
-    };
-    let (mut granted, mut charged) = (0, 0);
-    let error = loop {
-        match long(granted + charged) {
-            Ok(_) => granted += 1,
-            Err(error) if Failure::was_charged(&error) => charged += 1,
-            Err(error) => break error.to_string(),
-        }
-    };
+    let (granted, charged, error) = fill(&ledger);
     assert!(error.contains("the disk is full; nothing was released"), "{error}");
-    assert!(5 < granted && long(granted + charged).is_err() && long(0).unwrap().repeated());
+    assert!(5 < granted);
     let granted = granted + charged;
     assert_eq!(ledger.history("b").unwrap().len(), 1 + granted);
     // When the disk has room again, the same request succeeds, and is charged only once.
     let mut mount = Command::new("mount");
     mount.args(["-o", "remount,size=1m"]);
     assert!(mount_at(&mut mount, disk.0.path()));
-    assert!(!long(granted).unwrap().repeated());
-    assert!(long(granted).unwrap().repeated());
+    assert!(!long(&ledger, granted).unwrap().repeated());
+    assert!(long(&ledger, granted).unwrap().repeated());
     assert_eq!(Ledger::open_to_read(&path).unwrap().history("b").unwrap().len(), 2 + granted);
 }

@@ -14,7 +14,7 @@ use super::super::question::Answer;
 use super::super::{Accounted, Answers, Context, ErrorIn, Noisy};
 use super::answer::{Column, GroupAnswer, Released, lost, quantile};
 use super::earlier::Subject;
-use super::keys::{Grouping, keys_and_estimates, sorted};
+use super::keys::{Grouping, Keys, keys_and_estimates, sorted};
 use super::{Groups, Moments, What, releases};
 
 /// A question about the statistics of each group, with known noise. Nothing has been spent.
@@ -217,27 +217,26 @@ where
         let finds = groups.finder.map(|find| self.ask(find(&groups), goal)).transpose()?;
         let groups = if finds.is_some() { groups.to_be_found() } else { groups };
         let keys = groups.keys.list(&groups.names)?;
-        let found = groups.found.clone().map(Counts::Found);
         let mut made = AskedGroups {
-            counts: finds.map(Counts::Keys).or(found),
+            counts: finds.map(Counts::Keys).or(groups.keys.counts().map(Counts::Found)),
             groups: (groups.subject(), keys, groups.others),
             asked: groups.asked.clone(),
             columns: Vec::new(),
             quantiles: Vec::new(),
         };
         let (_, keys, others) = &made.groups;
-        if keys.is_empty() && groups.found.is_some() && !groups.rehearsed {
+        if matches!(&groups.keys, Keys::Counted(keys, _) if keys.is_empty()) {
             // There are no groups, because no key was found.
             return Ok(made);
         }
         let context = groups.query.context;
-        let grouping = match groups.rehearsed {
-            true => Grouping::of_nothing(context.unit().distance()),
-            false => Grouping::new(context.table(), &groups.names, keys, *others)?,
+        let grouping = match groups.keys {
+            Keys::ToBeFound => Grouping::of_nothing(context.unit().distance()),
+            _ => Grouping::new(context.table(), &groups.names, keys, *others)?,
         };
         let about = About { groups, grouping, finds };
         let (groups, needs) = (&about.groups, Needs::of(&about.groups.asked));
-        if needs.counts && groups.found.is_none() {
+        if needs.counts && !groups.keys.have_counts() {
             let what = format!("counts by {}", groups.by());
             let counts = releases::counts(groups.query.clone(), &about.grouping, &what);
             made.counts = Some(Counts::Asked(self.ask(counts, goal)?));
@@ -299,9 +298,9 @@ where
         goal: Goal,
     ) -> Result<AskedColumn> {
         let (groups, moments) = (&about.groups, Moments::new(*bounds, centred)?);
-        let goal = match (goal, groups.asked.as_slice(), &groups.found) {
-            (Goal::Within(error), [What::Mean(..)], Some(found)) => {
-                moments.within(error, &found.estimates, Context::<MO>::ALPHA)?
+        let goal = match (goal, groups.asked.as_slice(), &groups.keys) {
+            (Goal::Within(error), [What::Mean(..)], Keys::Counted(_, counts)) => {
+                moments.within(error, &counts.estimates, Context::<MO>::ALPHA)?
             }
             _ => goal,
         };

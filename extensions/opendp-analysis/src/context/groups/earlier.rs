@@ -7,9 +7,8 @@ use opendp_core::{Error, Result};
 use opendp_measurements::Collected;
 
 use super::super::question::Answer;
-use super::super::terms::FOUND;
 use super::super::{Accounted, Statistic, WithDelta};
-use super::answer::{GroupAnswer, Released};
+use super::answer::GroupAnswer;
 use super::asked::counts_of;
 use super::keys::Keys;
 use super::{Groups, releases};
@@ -60,7 +59,7 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
     where
         MO: WithDelta,
     {
-        let wrong = self.wrong.clone().or_else(|| self.check_finds("find", self.rehearsed).err());
+        let wrong = self.wrong.clone().or_else(|| self.check_finds("find", true).err());
         let query = self.query.clone().failing(wrong);
         releases::found(query, self.subject(), &format!("counts by {}", self.by()))
     }
@@ -107,13 +106,12 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
     /// causes neither of these two errors. `Argument` when the answer is not an answer to such a
     /// question, when it is about other rows, or when the question lists keys itself.
     pub fn found(mut self, answer: &Answer<MO, HashMap<String, i64>>) -> Result<Self> {
-        self.keys.check_open("found", self.rehearsed)?;
+        self.keys.check_open("found")?;
         let (keys, counts) = counts_of(answer)?;
         let reason = "expected an answer to a question of `.find()`";
         let subject = answer.subject().ok_or_else(|| Error::argument("found", reason))?;
         self.check_same("found", subject)?;
-        (self.keys, self.found) = (Keys::Listed(keys), Some(counts));
-        self.rehearsed = false;
+        self.keys = Keys::Counted(keys, counts);
         Ok(self)
     }
     /// Use the groups and the counts of an earlier answer about the rows of this question. Then
@@ -149,15 +147,13 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
     /// of the groups or the columns of the filters differ between the answer and this question.
     /// Third, the question lists keys itself.
     pub fn counted(mut self, answer: &GroupAnswer) -> Result<Self> {
-        self.keys.check_open("counted", self.rehearsed)?;
+        self.keys.check_open("counted")?;
         let reason = "the answer has no counts: add `.count()` to its question";
         let none = || Error::argument("counted", reason);
         let counts = answer.counts.clone().ok_or_else(none)?;
         self.check_same("counted", &answer.subject)?;
-        self.found = Some(counts);
-        self.keys = Keys::Listed(answer.keys.clone());
+        self.keys = Keys::Counted(answer.keys.clone(), counts);
         self.others |= answer.others;
-        self.rehearsed = false;
         Ok(self)
     }
     /// Leave the list of keys empty, because the keys will be found later. The question then has a
@@ -165,15 +161,17 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
     /// any number of groups.
     #[must_use]
     pub fn to_be_found(mut self) -> Self {
-        self.keys = Keys::Listed(Vec::new());
-        self.found = Some(Released { estimates: Vec::new(), mechanism: FOUND, scale: f64::NAN });
-        self.rehearsed = true;
+        self.keys = Keys::ToBeFound;
         self
     }
     /// Return whether the list of keys is empty. The list is empty if no key was found, or if the
     /// keys will be found later.
     pub fn has_no_keys(&self) -> bool {
-        matches!(&self.keys, Keys::Listed(keys) if keys.is_empty())
+        match &self.keys {
+            Keys::Product(_) => false,
+            Keys::Listed(keys) | Keys::Counted(keys, _) => keys.is_empty(),
+            Keys::ToBeFound => true,
+        }
     }
     /// Describe the groups of rows that the question is about.
     pub(super) fn subject(&self) -> Subject {
@@ -204,12 +202,11 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
         Err(Error::argument(name, reason))
     }
     /// Check that a search can find the keys of the question. The question must list no keys, and
-    /// must have no group of other rows. If `later` is true, the keys will be found later. In this
-    /// case, [`to_be_found`](Groups::to_be_found) has set an empty list of keys, and this list is
-    /// allowed. `name` is the method that searches.
+    /// must have no group of other rows. If `later` is true, the keys of the question can also be
+    /// [`to_be_found`](Groups::to_be_found). `name` is the method that searches.
     pub(super) fn check_finds(&self, name: &str, later: bool) -> Result<()> {
-        let listed = !self.keys.is_open() || self.found.is_some();
-        if self.others || listed && !later {
+        let open = self.keys.is_open() || later && matches!(self.keys, Keys::ToBeFound);
+        if self.others || !open {
             let reason = format!(
                 "this question finds its keys: leave out the lists of keys and `.others()`, or \
                  leave out `.{name}()`"

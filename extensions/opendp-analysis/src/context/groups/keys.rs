@@ -12,6 +12,8 @@ use serde_json::Value as Json;
 
 use super::super::Table;
 use super::super::table::{PartsOfCells, Source};
+use super::super::terms::FOUND;
+use super::answer::Released;
 
 /// The largest number of groups of a question.
 const MOST_GROUPS: usize = 1 << 20;
@@ -24,6 +26,11 @@ pub(super) enum Keys {
     Product(Vec<Option<Vec<Json>>>),
     /// A list of combinations of values.
     Listed(Vec<Vec<Json>>),
+    /// The combinations of an earlier answer, with their noisy counts. If there is one more count,
+    /// it is the count of all other rows.
+    Counted(Vec<Vec<Json>>, Released),
+    /// The combinations will be found later. The question has a cost but cannot be answered.
+    ToBeFound,
 }
 
 /// A function that finds the group of each record.
@@ -220,10 +227,25 @@ impl Keys {
     pub(super) fn is_open(&self) -> bool {
         matches!(self, Keys::Product(columns) if columns.iter().all(Option::is_none))
     }
+    /// Return whether the question needs no release of counts.
+    pub(super) fn have_counts(&self) -> bool {
+        matches!(self, Keys::Counted(..) | Keys::ToBeFound)
+    }
+    /// Return the noisy counts of an earlier answer. If the keys will be found later, the list of
+    /// counts is empty.
+    pub(super) fn counts(&self) -> Option<Released> {
+        match self {
+            Keys::Product(_) | Keys::Listed(_) => None,
+            Keys::Counted(_, counts) => Some(counts.clone()),
+            Keys::ToBeFound => {
+                Some(Released { estimates: Vec::new(), mechanism: FOUND, scale: f64::NAN })
+            }
+        }
+    }
     /// Check that keys can come from an answer: the question does not list keys itself, or its keys
-    /// are to be found later (`later`). `name` is the method that takes the keys of the answer.
-    pub(super) fn check_open(&self, name: &str, later: bool) -> Result<()> {
-        if later || self.is_open() {
+    /// are to be found later. `name` is the method that takes the keys of the answer.
+    pub(super) fn check_open(&self, name: &str) -> Result<()> {
+        if self.is_open() || matches!(self, Keys::ToBeFound) {
             return Ok(());
         }
         let reason = "the question has keys already: leave out `.keys(..)`, `.groups(..)` and earlier answers";
@@ -232,7 +254,8 @@ impl Keys {
     /// Return the list of all keys: one combination of values for each group.
     pub(super) fn list(&self, names: &[String]) -> Result<Vec<Vec<Json>>> {
         let columns = match self {
-            Keys::Listed(keys) => return Ok(keys.clone()),
+            Keys::Listed(keys) | Keys::Counted(keys, _) => return Ok(keys.clone()),
+            Keys::ToBeFound => return Ok(Vec::new()),
             Keys::Product(columns) => columns,
         };
         let mut keys = vec![Vec::new()];

@@ -2,21 +2,12 @@ use std::sync::Arc;
 
 use opendp_core::{Approximate, MaxDivergence};
 
-use super::super::{PrivacyUnit, Rows, Split, Statistic, Table};
+use super::super::tests::{table, tight::normal_delta};
+use super::super::{PrivacyUnit, Rows, Split, Statistic};
 use super::*;
 
 type Tight = Approximate<MaxDivergence>;
 
-fn table() -> Table {
-    let city = |i: i64| if i % 20 == 0 { "Lille" } else { "Lyon" }.to_owned();
-    Table::new()
-        .with("age", (0..1000).map(|i| i % 100).collect::<Vec<i64>>())
-        .unwrap()
-        .with("income", (0..1000).map(|i| f64::from(i % 100) * 100.0).collect::<Vec<f64>>())
-        .unwrap()
-        .with("city", (0..1000).map(city).collect())
-        .unwrap()
-}
 fn open<MO: Accounted>(budget: Result<Budget<MO>>, split: Split) -> Context<MO> {
     let unit = PrivacyUnit::person(2).unwrap();
     Context::new(table(), unit, budget.unwrap(), split).unwrap()
@@ -55,78 +46,57 @@ fn minimise(count: usize, value: impl Fn(&[f64]) -> f64) -> (f64, Vec<f64>) {
     }
     (best, shares)
 }
-/// Compute the delta at `epsilon` of two normal distributions. Their means are `mu` standard
-/// deviations apart. Compute in plain floats.
-fn delta_of(mu: f64, epsilon: f64) -> f64 {
-    let tail = |x: f64| {
-        let density = (-x * x / 2.0).exp() / std::f64::consts::TAU.sqrt();
-        if x > 2.5 {
-            return density / (1..200).rev().fold(x, |t, k| x + f64::from(k) / t);
-        }
-        let (mut term, mut sum) = (x, x);
-        for k in 1..200 {
-            term *= x * x / f64::from(2 * k + 1);
-            sum += term;
-        }
-        0.5 - density * sum
-    };
-    tail(epsilon / mu - mu / 2.0) - epsilon.exp() * tail(epsilon / mu + mu / 2.0)
-}
 /// Compose the pure loss `pure` with a release with Gaussian noise. Find the largest `mu` of the
-/// noise for which the composed loss is at most epsilon 1 and delta 1e-6. As in `delta_of`, `mu` is
-/// the distance between the means of two normal distributions, in standard deviations. Compute in
-/// plain floats.
-fn room(pure: f64) -> f64 {
+/// noise for which the composed loss is at most epsilon 1 and `delta`. As in `normal_delta`, `mu`
+/// is the distance between the means of two normal distributions, in standard deviations. Compute
+/// in plain floats.
+fn room_at(pure: f64, delta: f64) -> f64 {
     let p = 1.0 / (1.0 + (-pure).exp());
     let (mut low, mut high) = (1e-9, 1.0);
     for _ in 0..60 {
         let mu: f64 = (low + high) / 2.0;
-        let delta = p * delta_of(mu, 1.0 - pure) + (1.0 - p) * delta_of(mu, 1.0 + pure);
-        if delta <= 1e-6 { low = mu } else { high = mu }
+        let found = p * normal_delta(mu, 1.0 - pure) + (1.0 - p) * normal_delta(mu, 1.0 + pure);
+        if found <= delta { low = mu } else { high = mu }
     }
     low
 }
 const WEIGHTS: [f64; 4] = [1.0, 9.0, 0.2, 100.0];
 const BOUNDS: [f64; 4] = [1.0, 5.0, 100.0, 0.5];
 
-#[test]
-fn weighted_sums_under_a_rho_are_as_good_as_an_independent_optimum() {
-    let context = open(Budget::rho(0.3), Split::as_you_go());
+/// Check that weighted sums have nearly the least weighted sum of squared errors. `scale` returns
+/// the scale of the noise for the bound and the share of a sum.
+#[track_caller]
+fn check_weighted_sums<MO: Accounted>(context: &Context<MO>, scale: impl Fn(f64, f64) -> f64)
+where
+    f64: super::super::Noisy<MO>,
+{
     let mut plan = context.plan();
     let asked: Vec<_> = WEIGHTS
         .iter()
         .zip(BOUNDS)
-        .map(|(w, b)| plan.ask(income(&context, b).sum(), Goal::Weight(*w)).unwrap())
+        .map(|(w, b)| plan.ask(income(context, b).sum(), Goal::Weight(*w)).unwrap())
         .collect();
     let solved = plan.solve().unwrap();
     let value = |scale: &dyn Fn(usize) -> f64| -> f64 {
         (0..4).map(|i| WEIGHTS[i] * scale(i).powi(2)).sum()
     };
     let found = value(&|i| solved.scale(asked[i]).unwrap());
-    // A person has two rows. The number in each row is at most the bound `b`, so a sum changes by
-    // at most `2 b`. For noise of scale `sigma`, `rho` is `(2 b / sigma)^2 / 2`.
-    let (best, _) = minimise(4, |shares| value(&|i| 2.0 * BOUNDS[i] / (0.6 * shares[i]).sqrt()));
+    let (best, _) = minimise(4, |shares| value(&|i| scale(BOUNDS[i], shares[i])));
     assert!(found < best * 1.01 && best < found * 1.001, "{found} {best}");
     solved.release().unwrap();
+}
+#[test]
+fn weighted_sums_under_a_rho_are_as_good_as_an_independent_optimum() {
+    let context = open(Budget::rho(0.3), Split::as_you_go());
+    // A person has two rows. The number in each row is at most the bound `b`, so a sum changes by
+    // at most `2 b`. For noise of scale `sigma`, `rho` is `(2 b / sigma)^2 / 2`.
+    check_weighted_sums(&context, |bound, share| 2.0 * bound / (0.6 * share).sqrt());
     assert!(context.remaining().unwrap() < 1e-6);
 }
 #[test]
 fn weighted_sums_under_an_epsilon_are_as_good_as_an_independent_optimum() {
     let context = open(Budget::epsilon(0.7), Split::as_you_go());
-    let mut plan = context.plan();
-    let asked: Vec<_> = WEIGHTS
-        .iter()
-        .zip(BOUNDS)
-        .map(|(w, b)| plan.ask(income(&context, b).sum(), Goal::Weight(*w)).unwrap())
-        .collect();
-    let solved = plan.solve().unwrap();
-    let value = |scale: &dyn Fn(usize) -> f64| -> f64 {
-        (0..4).map(|i| WEIGHTS[i] * scale(i).powi(2)).sum()
-    };
-    let found = value(&|i| solved.scale(asked[i]).unwrap());
-    let (best, _) = minimise(4, |shares| value(&|i| 2.0 * BOUNDS[i] / (0.7 * shares[i])));
-    assert!(found < best * 1.01 && best < found * 1.001, "{found} {best}");
-    solved.release().unwrap();
+    check_weighted_sums(&context, |bound, share| 2.0 * bound / (0.7 * share));
     assert!(context.remaining().unwrap() < 1e-6);
 }
 #[test]
@@ -152,7 +122,7 @@ fn gaussian_sums_and_medians_are_as_good_as_an_independent_optimum() {
         let pure = (100.0_f64 / 0.05).ln() * 2.0;
         let best = (1..100).map(|percent| {
             let epsilon = f64::from(percent) / 100.0;
-            let mu = room(epsilon) / f64::from(sums).sqrt();
+            let mu = room_at(epsilon, 1e-6) / f64::from(sums).sqrt();
             squares(&|gaussian| {
                 if gaussian { 2.0 * 1.959_964 / mu } else { pure / (epsilon / 2.0) }
             })
@@ -185,7 +155,7 @@ fn a_hundred_counts_of_a_plan_get_the_whole_budget() {
     let goal = Goal::Weight(1.0);
     let asked: Vec<_> = (0..100).map(|_| plan.ask(count(&context), goal).unwrap()).collect();
     let solved = plan.solve().unwrap();
-    let best = 2.0 * 10.0 / room(0.0);
+    let best = 2.0 * 10.0 / room_at(0.0, 1e-6);
     for question in &asked {
         assert!((solved.scale(*question).unwrap() / best - 1.0).abs() < 1e-4);
     }

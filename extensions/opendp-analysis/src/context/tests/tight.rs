@@ -11,9 +11,9 @@ fn open(epsilon: f64, delta: f64, split: Result<Split>) -> Context<Loss> {
     let budget = Budget::epsilon_delta(epsilon, delta).unwrap();
     Context::new(table(), unit, budget, split.unwrap()).unwrap()
 }
-/// Find the least noise scale of `count` counts by the formula of Balle and Wang (2018), in plain
-/// floats. One row changes each count by 1.
-pub(super) fn least_sigma(count: f64, epsilon: f64, delta: f64) -> f64 {
+/// Compute the delta at `epsilon` of two normal distributions. Their means are `mu` standard
+/// deviations apart. Compute in plain floats.
+pub(in crate::context) fn normal_delta(mu: f64, epsilon: f64) -> f64 {
     // Compute the tail of the normal distribution by its continued fraction, or by the series
     // around 0.
     let tail = |x: f64| {
@@ -28,10 +28,12 @@ pub(super) fn least_sigma(count: f64, epsilon: f64, delta: f64) -> f64 {
         }
         0.5 - density * sum
     };
-    let lost = |sigma: f64| {
-        let mu = count.sqrt() / sigma;
-        tail(epsilon / mu - mu / 2.0) - epsilon.exp() * tail(epsilon / mu + mu / 2.0)
-    };
+    tail(epsilon / mu - mu / 2.0) - epsilon.exp() * tail(epsilon / mu + mu / 2.0)
+}
+/// Find the least noise scale of `count` counts by the formula of Balle and Wang (2018), in plain
+/// floats. One row changes each count by 1.
+pub(super) fn least_sigma(count: f64, epsilon: f64, delta: f64) -> f64 {
+    let lost = |sigma: f64| normal_delta(count.sqrt() / sigma, epsilon);
     let (mut low, mut high) = (0.1, 1e6);
     for _ in 0..200 {
         let middle = (low + high) / 2.0;

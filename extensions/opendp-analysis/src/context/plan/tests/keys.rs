@@ -7,19 +7,6 @@ use super::*;
 
 type Loss = Approximate<MaxDivergence>;
 
-/// Compose the pure loss `pure` with a release with Gaussian noise. Find the largest `mu` of the
-/// noise for which the composed loss is at most epsilon 1 and `delta`. Here `mu` is the distance
-/// between the means of two normal distributions, in standard deviations. Compute in plain floats.
-fn room_at(pure: f64, delta: f64) -> f64 {
-    let p = 1.0 / (1.0 + (-pure).exp());
-    let (mut low, mut high) = (1e-9, 1.0);
-    for _ in 0..60 {
-        let mu: f64 = (low + high) / 2.0;
-        let found = p * delta_of(mu, 1.0 - pure) + (1.0 - p) * delta_of(mu, 1.0 + pure);
-        if found <= delta { low = mu } else { high = mu }
-    }
-    low
-}
 /// Find the least threshold for truncated Laplace noise if the counts of two keys each change by
 /// two. If the threshold is not a whole number, delta is interpolated between the two nearest whole
 /// thresholds.
