@@ -129,7 +129,9 @@ pub(crate) fn instead(error: &Error) -> String {
 }
 
 fn arrow(error: ArrowError) -> Error {
-    Error::FailedFunction(format!("the answer cannot be written as a table: {error}"))
+    Error::FailedFunction(format!(
+        "the answer cannot be written as a table: {error}. Cast its columns to numbers or text"
+    ))
 }
 /// Return a column with the values of the key at index `place`, one value for each of the groups.
 fn key_column(plan: &Plan, groups: &[&Group], place: usize) -> ArrayRef {

@@ -86,7 +86,9 @@ impl PrivacyUnit {
         let reason = match (&self.id, self.rows) {
             (None, None) => "expected `rows = 1`, or `id = \"column\"` and `max_rows`",
             (Some(_), Some(_)) => "expected `rows` or `id`, found both",
-            (None, Some(_)) if of_ids => "limits of rows and groups need an `id`",
+            (None, Some(_)) if of_ids => {
+                "`max_rows`, `max_groups` and `max_rows_per_group` need an `id` instead of `rows`"
+            }
             (Some(_), None)
                 if self.max_rows.is_none()
                     && (self.max_groups.is_none() || self.max_rows_per_group.is_none()) =>
@@ -314,9 +316,10 @@ impl Table {
             column.check().map_err(|error| error.at(format!("column `{name}`")))?;
         }
         let known = |name: &Option<String>| match name {
-            Some(name) if !self.columns.contains_key(name) => {
-                Err(Error::NotFound(format!("column `{name}` is not described by the metadata")))
-            }
+            Some(name) if !self.columns.contains_key(name) => Err(Error::NotFound(format!(
+                "column `{name}` is not among the described `columns`: correct the name, or \
+                     describe the column"
+            ))),
             _ => Ok(()),
         };
         if let Some(rows) = self.rows {

@@ -30,8 +30,8 @@ pub(crate) fn keys(
         let rows = source.rows(expr)?;
         if rows.iter().any(|row| picked.is_id(row)) {
             return Err(refused(
-                "GROUP BY id",
-                "each group would contain only one individual",
+                &format!("GROUP BY {expr}"),
+                "this column is the id of the individuals, so each group would contain only one",
                 "group by a column that many individuals share",
             ));
         }

@@ -230,8 +230,8 @@ fn refused_expression(expr: &Expr) -> Error {
              column of booleans",
         ),
         other => refused(
-            other.variant_name(),
-            "it is not one of the supported expressions, which use the values of one row",
+            &other.to_string(),
+            "expressions of this kind are not supported",
             "use + - * /, ||, comparisons, AND, OR, NOT, IN, BETWEEN, LIKE or CASE",
         ),
     }
@@ -248,7 +248,8 @@ fn convert(row: Row, to: &DataType) -> Result<Row> {
         _ => Err(refused(
             &format!("CAST AS {to}"),
             "its result differs between engines, or it fails on some rows",
-            "state the type of the column in the metadata: cells of another type are read as null",
+            "leave the cast out, and state the type of the column in the metadata: cells of another \
+             type are read as null",
         )),
     }
 }

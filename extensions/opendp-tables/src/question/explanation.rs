@@ -137,7 +137,7 @@ pub(super) fn limits(plan: &Plan) -> String {
     let kept = match plan.bounding {
         Bounding::Enforced { .. } => {
             "; the answer describes only the rows within these limits. Each query draws these rows \
-             again, and intervals do not include this choice"
+             at random again, and intervals do not include the error of this choice"
         }
         Bounding::Trusted { .. } => "",
     };

@@ -30,12 +30,14 @@ pub(super) fn unreadable(error: &DataFusionError, tables: &Tables) -> Error {
 fn missing_table(text: &str, tables: &Tables) -> Option<String> {
     let named = text.split_once("table '")?.1.strip_suffix("' not found")?;
     let name = named.strip_prefix("datafusion.public.").unwrap_or(named);
+    let name = name.strip_prefix("datafusion.").unwrap_or(name);
     let known: Vec<String> = tables.keys().map(|known| format!("`{known}`")).collect();
     let hint = match tables.keys().find(|known| known.to_lowercase() == name.to_lowercase()) {
         Some(known) => {
             format!("write \"{known}\" in double quotes, because it has capital letters")
         }
-        None => "correct the name, and write no database before it".to_owned(),
+        None if name.contains('.') => "write only the name of the table".to_owned(),
+        None => "correct the name".to_owned(),
     };
     Some(format!("there is no table `{name}`; the tables are {}: {hint}", known.join(", ")))
 }

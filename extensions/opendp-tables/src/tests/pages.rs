@@ -70,7 +70,8 @@ fn the_text_and_the_document_state_the_limits() {
         let (text, html) = (answer.to_string(), answer.to_html());
         assert!(text.contains("\nnote: uses rows of an individual: at most 1"), "{text}");
         let limit = "the answer describes only the rows within these limits. Each query draws \
-                     these rows again, and intervals do not include this choice";
+                     these rows at random again, and intervals do not include the error of this \
+                     choice";
         assert_eq!((text.contains(limit), html.contains(limit)), (kept, kept), "{text}");
         let contribution = answer.document["contribution"].as_str().unwrap();
         assert_eq!(answer.document["notes"][0], format!("uses {contribution}"));
