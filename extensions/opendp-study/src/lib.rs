@@ -89,7 +89,7 @@
 //! so that a mechanism that fails or is interactive is refused before anything is charged.
 //!
 //! ```
-//! # use opendp_study::{Cells, Study};
+//! # use opendp_study::Study;
 //! use opendp_measurements as _; // make_laplace
 //! use opendp_transformations as _; // make_count_distinct
 //! let study = Study::parse(&serde_json::json!({
