@@ -39,6 +39,7 @@ pub fn cautions(
     loss.into_iter().chain(delta.and_then(|delta| of_delta(delta, people))).collect()
 }
 /// What is known about the loss of a release.
+#[derive(Clone, Copy, Debug)]
 pub struct Caution {
     /// The epsilon or the rho of the loss.
     loss: Option<f64>,
