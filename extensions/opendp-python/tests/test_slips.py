@@ -398,8 +398,7 @@ def test_a_float_is_not_a_text_as_a_key():
     texts = dp.map_domain(dp.atom_domain(T=str), dp.atom_domain(T="u32"))
     assert texts.member({"Infinity": 1})
     for key in (math.inf, -math.inf, math.nan):
-        with pytest.raises(dp.OpenDPError):
-            texts.member({key: 1, "Infinity": 2})
+        assert not texts.member({key: 1}) and not texts.member({key: 1, "Infinity": 2})
 
 
 def test_a_study_is_shown_and_not_copied():

@@ -188,14 +188,14 @@ impl<T: Number> Finder<T> {
         let mut turns = [[0; 4 * FEW]; TURNS];
         for rows in groups {
             self.spread.buckets(rows, &mut buckets);
-            let rows = rows.as_chunks::<TURNS>().0;
-            for (rows, buckets) in rows.iter().zip(buckets.as_chunks::<TURNS>().0) {
-                for ((row, bucket), counts) in rows.iter().zip(buckets).zip(&mut turns) {
+            for first in (0..LANES).step_by(TURNS) {
+                for (turn, counts) in turns.iter_mut().enumerate() {
+                    let row = rows[first + turn];
                     // There are at most 256 buckets, so eight bits contain the bucket. An index of
                     // eight bits needs no check of its bounds.
-                    let bucket = usize::from(*bucket as u8);
+                    let bucket = usize::from(buckets[first + turn] as u8);
                     let number = numbers[bucket];
-                    let above = usize::from(number <= *row) + usize::from(number < *row);
+                    let above = usize::from(number <= row) + usize::from(number < row);
                     counts[(4 * bucket) | above] += 1;
                 }
             }

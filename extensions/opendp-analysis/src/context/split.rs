@@ -17,8 +17,8 @@ use super::budget::exact;
 pub struct Split(Kind);
 #[derive(Clone, Debug, PartialEq)]
 enum Kind {
-    /// For each query, its weight, and the sum of this weight and all later weights.
-    Weights(Vec<(Exact, Exact)>),
+    /// For each query, the sum of its weight and all later weights.
+    Weights(Vec<Exact>),
     AsYouGo,
     Fixed(Vec<(ShareKind, f64)>),
 }
@@ -76,13 +76,12 @@ impl Split {
             let reason = format!("expected finite weights above 0, found {}", shown(*bad));
             return Err(Error::argument("split", reason));
         }
-        let (mut shares, mut rest) = (Vec::with_capacity(weights.len()), Exact::ZERO);
-        for weight in exact(weights, Exact::written)?.into_iter().rev() {
-            rest = rest.plus(&weight);
-            shares.push((weight, rest.clone()));
+        let (mut sums, mut rest) = (exact(weights, Exact::written)?, Exact::ZERO);
+        for sum in sums.iter_mut().rev() {
+            rest = rest.plus(sum);
+            *sum = rest.clone();
         }
-        shares.reverse();
-        Ok(Split(Kind::Weights(shares)))
+        Ok(Split(Kind::Weights(sums)))
     }
     /// Divide an epsilon and a delta in proportion to weights, and fix the kind of noise of each
     /// query in advance. There is one entry of `shares` for each query, in the order in which the
@@ -155,7 +154,7 @@ impl Split {
     /// Return the number of queries, if it is known.
     pub fn queries(&self) -> Option<usize> {
         match &self.0 {
-            Kind::Weights(weights) => Some(weights.len()),
+            Kind::Weights(sums) => Some(sums.len()),
             Kind::Fixed(shares) => Some(shares.len()),
             Kind::AsYouGo => None,
         }
@@ -190,11 +189,12 @@ impl Split {
     ) -> Result<Wanted> {
         match (&self.0, wanted) {
             (Kind::AsYouGo, None) => Ok(Wanted::Fraction(Exact::from_f64(1.0)?)),
-            (Kind::Weights(shares), None) => {
-                let now = shares.get(asked..asked.saturating_add(count)).unwrap_or_default();
-                let Some((_, rest)) = now.first() else { return Err(self.over(asked, count)) };
+            (Kind::Weights(sums), None) => {
+                let end = asked.saturating_add(count);
+                let rest = sums.get(asked).filter(|_| 0 < count && end <= sums.len());
+                let Some(rest) = rest else { return Err(self.over(asked, count)) };
                 // The last query gets the whole remaining budget, without rounding.
-                let now = now.iter().fold(Exact::ZERO, |sum, (weight, _)| sum.plus(weight));
+                let now = sums.get(end).map_or_else(|| rest.clone(), |later| rest.minus(later));
                 Ok(Wanted::Fraction(now.over(rest)))
             }
             (Kind::Fixed(_), _) => Err(Error::argument(

@@ -15,12 +15,14 @@ zip = { type = "text" }
 age = { type = "integer", bounds = [0, 100], candidates = [10, 20, 30, 40, 50, 60, 70, 80] }
 income = { type = "float", bounds = [0, 1000] }
 employed = { type = "boolean" }
+day = { type = "date", lower = "2023-11-01", upper = "2024-03-31" }
+arrived = { type = "timestamp" }
 "#;
 impl Data {
     /// Write rows of people. Some rows have no id, and some cells are missing or of another type.
     pub(crate) fn of(rows: u64) -> Data {
         let folder = tempfile::tempdir().unwrap();
-        let mut text = String::from("pid,sex,zip,age,income,employed\n");
+        let mut text = String::from("pid,sex,zip,age,income,employed,day,arrived\n");
         for row in 0..rows {
             let dice = |sides: u64, salt: u64| mixed(row * 31 + salt) % sides;
             let pid = if dice(20, 1) == 0 { String::new() } else { dice(rows / 3, 2).to_string() };
@@ -32,7 +34,12 @@ impl Data {
             let income = income.unwrap_or_else(|| format!("{:e}", dice(13_000, 7) as f64 / 11.0));
             let employed = ["true", "false", "maybe"][dice(3, 8) as usize];
             let zip = format!("\"zip \"\"{}\"\"\"", dice(9, 9));
-            let _ = writeln!(text, "{pid},{sex},{zip},{age},{income},{employed}");
+            let day = ["", "2024-02-30", "9999-12-31", "0001-01-01"].get(dice(40, 10) as usize);
+            let day = day.map(|cell| (*cell).to_owned());
+            let day = day
+                .unwrap_or_else(|| format!("2024-{:02}-{:02}", 1 + dice(4, 11), 1 + dice(29, 12)));
+            let arrived = format!("{day} {:02}:{:02}:00", dice(25, 13), dice(60, 14));
+            let _ = writeln!(text, "{pid},{sex},{zip},{age},{income},{employed},{day},{arrived}");
         }
         std::fs::write(folder.path().join("people.csv"), text).unwrap();
         let regions: String = (0..7)
@@ -59,8 +66,9 @@ impl Data {
         for part in 0..3 {
             let file = folder.join(format!("{part}.parquet"));
             let statement = format!(
-                "COPY (SELECT * FROM people WHERE abs(coalesce(age, 0)) % 3 = {part}) TO '{}' \
-                 STORED AS PARQUET",
+                "COPY (SELECT * REPLACE (CAST(CAST(day AS INT) AS DATE) AS day, \
+                 arrow_cast(arrived, 'Timestamp(Microsecond, None)') AS arrived) FROM people \
+                 WHERE abs(coalesce(age, 0)) % 3 = {part}) TO '{}' STORED AS PARQUET",
                 file.display()
             );
             let context = engine.context();
