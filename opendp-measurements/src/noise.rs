@@ -62,33 +62,27 @@ pub trait NoiseMeasure<D: Numbers, M: MetricOn<D>>: Measure {
     where
         Self: Sized;
 }
-impl<D, M> NoiseMeasure<D, M> for MaxDivergence
-where
-    D: Numbers,
-    D::Number: NoiseNumber<Laplace>,
-    M: MetricOn<D> + NoiseLoss<Laplace, MaxDivergence>,
-{
-    fn make(
-        input: Space<D, M>,
-        scale: Scale,
-        k: Option<i32>,
-    ) -> Result<Measurement<D, M, Self, D::Carrier>> {
-        noise_in::<Laplace, _, _, _>(input, scale, k)
-    }
+macro_rules! mechanisms {
+    ($($noise:ident $measure:ty;)*) => {$(
+        impl<D, M> NoiseMeasure<D, M> for $measure
+        where
+            D: Numbers,
+            D::Number: NoiseNumber<$noise>,
+            M: MetricOn<D> + NoiseLoss<$noise, $measure>,
+        {
+            fn make(
+                input: Space<D, M>,
+                scale: Scale,
+                k: Option<i32>,
+            ) -> Result<Measurement<D, M, Self, D::Carrier>> {
+                noise_in::<$noise, _, _, _>(input, scale, k)
+            }
+        }
+    )*};
 }
-impl<D, M> NoiseMeasure<D, M> for ZeroConcentratedDivergence
-where
-    D: Numbers,
-    D::Number: NoiseNumber<Gaussian>,
-    M: MetricOn<D> + NoiseLoss<Gaussian, ZeroConcentratedDivergence>,
-{
-    fn make(
-        input: Space<D, M>,
-        scale: Scale,
-        k: Option<i32>,
-    ) -> Result<Measurement<D, M, Self, D::Carrier>> {
-        noise_in::<Gaussian, _, _, _>(input, scale, k)
-    }
+mechanisms! {
+    Laplace MaxDivergence;
+    Gaussian ZeroConcentratedDivergence;
 }
 
 /// Make a measurement that adds noise to each number. The privacy measure selects the noise.

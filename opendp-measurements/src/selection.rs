@@ -12,14 +12,15 @@ mod temperature;
 
 use std::cmp::Ordering;
 
-use opendp_core::arith::{Directed, Exact, InfCast, Number};
+use opendp_core::arith::{Directed, DirectedFloat, Exact, InfCast, Number};
 use opendp_core::random::{NoEntropy, RandomSource, securely};
 use opendp_core::{
-    Atom, Error, Function, MaxDivergence, Measure, PrivacyMap, Result, Space,
-    ZeroConcentratedDivergence,
+    Atom, AtomDomain, Error, Function, MaxDivergence, Measure, Measurement, MetricOn, PrivacyMap,
+    Result, Space, VectorDomain, ZeroConcentratedDivergence,
 };
 
 use crate::Scale;
+use crate::accuracy;
 use crate::collected::Collected;
 use crate::noise::numbers::all_finite;
 use crate::samplers::{Optimize, Score, exponential_top_k, gumbel_top_k};
@@ -65,6 +66,46 @@ fn no_best(argument: &str, right: &str) -> Error {
     let reason =
         format!("expected {right}: these scores are distances, so the lowest score is the best");
     Error::argument(argument, reason)
+}
+
+/// Make the measurement that chooses one index by `choose`. `refusal` has the two texts of
+/// [`check_best`].
+#[allow(clippy::question_mark, reason = "`?` compiles to more code for each type")]
+fn choice<T, M, MO>(
+    input: Space<VectorDomain<AtomDomain<T>>, M>,
+    measure: MO,
+    scale: Scale,
+    (optimize, (argument, right)): (Optimize, (&str, &str)),
+    choose: Choose<T>,
+) -> Result<Measurement<VectorDomain<AtomDomain<T>>, M, MO, usize>>
+where
+    T: Atom + Number + Score,
+    M: MetricOn<VectorDomain<AtomDomain<T>>> + ScoreMetric,
+    MO: Selects,
+{
+    let input = match check_best(input, optimize, argument, right) {
+        Ok(input) => input,
+        Err(error) => return Err(error),
+    };
+    let bound = accuracy_of_choice(scale, input.domain().size());
+    let map = loss_of_choices(&measure, input.metric().clone(), scale, 1);
+    let function = choosing_one(scale, optimize, choose);
+    Ok(Measurement::new(input, measure, function, map).with_accuracy_of_scores(bound))
+}
+/// Build the function that computes the accuracy of a choice among `size` scores. For `alpha`, the
+/// accuracy is a bound on the difference between the chosen score and the best score. The
+/// difference exceeds the bound with probability at most `alpha`.
+fn accuracy_of_choice(
+    scale: Scale,
+    size: Option<usize>,
+) -> impl Fn(f64) -> Result<Vec<Option<f64>>> {
+    move |alpha| selection_accuracy(scale, size, alpha)
+}
+fn selection_accuracy(scale: Scale, size: Option<usize>, alpha: f64) -> Result<Vec<Option<f64>>> {
+    accuracy::check(alpha)?;
+    let Some(size) = size.filter(|size| 0 < *size) else { return Ok(vec![None]) };
+    let logarithm = f64::inf_cast(size)?.inf_ln()?.inf_sub(alpha.neg_inf_ln()?)?;
+    Ok(vec![Some(logarithm.inf_mul(scale.value())?)])
 }
 
 /// A privacy measure in which a random choice of candidates has a known loss.

@@ -236,6 +236,7 @@ pub(super) fn exact_floor<S: RandomSource>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::samplers::tests::short_tapes::check_ends;
     use opendp_core::random::{Failing, Seeded, Tape};
 
     #[test]
@@ -249,15 +250,7 @@ mod tests {
     fn a_failing_source_is_reported_at_every_word() {
         assert_eq!(discrete_laplace(1.0, &mut Failing::default()), Err(NoEntropy));
         for scale in [5e-324, 0.1, 1.0, 1e12, 1e300] {
-            let mut whole = Seeded::<4>::new(5);
-            discrete_laplace(scale, &mut whole).unwrap();
-            let mut replay = Seeded::<4>::new(5);
-            let words: Vec<u64> = (0..whole.used()).map(|_| replay.word().unwrap()).collect();
-            for length in 0..words.len() {
-                let mut tape = Tape::<4>::new(words[..length].to_vec());
-                assert_eq!(discrete_laplace(scale, &mut tape), Err(NoEntropy));
-            }
-            assert!(discrete_laplace(scale, &mut Tape::<4>::new(words)).is_ok());
+            check_ends(5, |tape: &mut Tape<4>| discrete_laplace(scale, tape));
         }
     }
 

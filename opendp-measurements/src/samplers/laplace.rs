@@ -49,7 +49,7 @@ pub fn laplace<S: RandomSource>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::round_to_lattice;
+    use super::super::tests::short_tapes::{check_ends, check_extremes};
     use super::*;
     use opendp_core::random::{Failing, Seeded, Tape};
 
@@ -65,14 +65,7 @@ mod tests {
     #[test]
     fn a_tape_that_ends_is_reported_wherever_it_ends() {
         for (scale, k) in [(1.0, 0), (1.0, -40), (1e-3, 5), (1.0, -1074), (1e300, 0)] {
-            let mut whole = Seeded::<4>::new(5);
-            laplace(0.7, scale, k, &mut whole).unwrap();
-            let mut replay = Seeded::<4>::new(5);
-            let words: Vec<u64> = (0..whole.used()).map(|_| replay.word().unwrap()).collect();
-            for length in 0..words.len() {
-                let mut tape = Tape::<4>::new(words[..length].to_vec());
-                assert_eq!(laplace(0.7, scale, k, &mut tape), Err(NoEntropy));
-            }
+            check_ends(5, |tape: &mut Tape<4>| laplace(0.7, scale, k, tape));
         }
     }
 
@@ -89,16 +82,7 @@ mod tests {
 
     #[test]
     fn extreme_arguments_stay_finite() {
-        let mut source = Seeded::<64>::new(6);
-        for x in [0.0, 5e-324, -1e-300, 1.0, 1e300, -f64::MAX, f64::MAX] {
-            for scale in [5e-324, 1e-300, 1.0, 1e300, f64::MAX, f64::INFINITY, f64::NAN, -1.0] {
-                for k in [i32::MIN, -1074, -500, 0, 500, 1023, i32::MAX] {
-                    let y = laplace(x, scale, k, &mut source).unwrap();
-                    assert!(y.is_finite());
-                    assert_eq!(round_to_lattice(y, k).to_bits(), y.to_bits(), "{x} {scale} {k}");
-                }
-            }
-        }
+        check_extremes(laplace);
     }
 
     #[test]

@@ -27,5 +27,6 @@ mod integer_table_distribution;
 mod laplace_distribution;
 mod logarithm_bounds;
 pub(crate) mod permute_and_flip_distribution;
+pub(crate) mod short_tapes;
 mod shuffle_distribution;
 pub(crate) mod top_k_distribution;

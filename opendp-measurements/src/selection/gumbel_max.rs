@@ -2,17 +2,17 @@
 
 use serde_json::Value as Json;
 
-use opendp_core::arith::{Directed, DirectedFloat, Exact, InfCast, Number};
+use opendp_core::arith::{Exact, InfCast, Number};
 use opendp_core::codec::unexpected;
 use opendp_core::{
     Atom, AtomDomain, Codec, Distance, Error, LInfDistance, MaxDivergence, Measurement, Metric,
-    MetricOn, PrivacyMap, RangeDistance, Result, Space, VectorDomain, named,
+    MetricOn, RangeDistance, Result, Space, VectorDomain, named,
 };
 
 use crate::noise::quotient::{exact_quotient, finite_distance, quotient};
 use crate::samplers::{Optimize, Score, gumbel_top_k};
-use crate::selection::{AnyScoreMetric, check_best, choosing_one};
-use crate::{Scale, Temperature, accuracy};
+use crate::selection::{AnyScoreMetric, choice};
+use crate::{Scale, Temperature};
 
 /// A metric on vectors of scores. A distance in the metric bounds the loss of a choice by Gumbel
 /// noise.
@@ -124,7 +124,6 @@ pub trait ScoreMetric: Metric {
 /// assert_eq!(choice.invoke(&vec![0, 1000, -10])?, 1); // fails with probability exp(-500)
 /// # Ok::<(), Error>(())
 /// ```
-#[allow(clippy::question_mark, reason = "`?` compiles to more code for each type")]
 pub fn make_gumbel_max<T, M>(
     input: Space<VectorDomain<AtomDomain<T>>, M>,
     temperature: Temperature,
@@ -134,21 +133,8 @@ where
     T: Atom + Number + Score,
     M: MetricOn<VectorDomain<AtomDomain<T>>> + ScoreMetric,
 {
-    let scale = Scale::from(temperature);
-    let input = match check_best(input, optimize, "optimize", "\"min\"") {
-        Ok(input) => input,
-        Err(error) => return Err(error),
-    };
-    let bound = accuracy_of_choice(scale, input.domain().size());
-    let map = loss_of_choice(input.metric().clone(), scale);
-    let function = choosing_one(scale, optimize, gumbel_top_k::<T, _>);
-    Ok(Measurement::new(input, MaxDivergence, function, map).with_accuracy_of_scores(bound))
-}
-/// Build the privacy map, which is the same for all types of scores.
-fn loss_of_choice<M: ScoreMetric>(metric: M, scale: Scale) -> PrivacyMap<M, MaxDivergence> {
-    let exact = metric.clone();
-    PrivacyMap::new(move |d_in: &M::Distance| metric.loss(d_in, scale))
-        .with_exact(move |d_in| Ok(vec![exact.exact_loss(d_in, scale)?]))
+    let refusal = ("optimize", "\"min\"");
+    choice(input, MaxDivergence, temperature.into(), (optimize, refusal), gumbel_top_k::<T, _>)
 }
 
 macro_rules! register_at {
@@ -214,22 +200,6 @@ impl Codec for Optimize {
     }
 }
 named!(Optimize as "Optimize");
-
-/// Build the function that computes the accuracy of a choice among `size` scores. For `alpha`, the
-/// accuracy is a bound on the difference between the chosen score and the best score. The
-/// difference exceeds the bound with probability at most `alpha`.
-pub(crate) fn accuracy_of_choice(
-    scale: Scale,
-    size: Option<usize>,
-) -> impl Fn(f64) -> Result<Vec<Option<f64>>> {
-    move |alpha| selection_accuracy(scale, size, alpha)
-}
-fn selection_accuracy(scale: Scale, size: Option<usize>, alpha: f64) -> Result<Vec<Option<f64>>> {
-    accuracy::check(alpha)?;
-    let Some(size) = size.filter(|size| 0 < *size) else { return Ok(vec![None]) };
-    let logarithm = f64::inf_cast(size)?.inf_ln()?.inf_sub(alpha.neg_inf_ln()?)?;
-    Ok(vec![Some(logarithm.inf_mul(scale.value())?)])
-}
 
 #[cfg(test)]
 mod tests;

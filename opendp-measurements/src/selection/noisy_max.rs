@@ -8,10 +8,7 @@ use opendp_core::{
 
 use crate::Scale;
 use crate::samplers::{Optimize, Score};
-use crate::selection::gumbel_max::{ScoreMetric, accuracy_of_choice};
-use crate::selection::{
-    AnyScoreMetric, AnySelectionMeasure, Selects, check_best, choosing_one, loss_of_choices,
-};
+use crate::selection::{AnyScoreMetric, AnySelectionMeasure, ScoreMetric, Selects, choice};
 
 /// Make a measurement that chooses the index of a good score.
 ///
@@ -111,7 +108,6 @@ use crate::selection::{
 /// assert_eq!(choice.invoke(&vec![0, 1000, -10])?, 1); // fails with probability exp(-500)
 /// # Ok::<(), Error>(())
 /// ```
-#[allow(clippy::question_mark, reason = "`?` compiles to more code for each type")]
 pub fn make_noisy_max<T, M, MO>(
     input: Space<VectorDomain<AtomDomain<T>>, M>,
     output_measure: TheMeasure<MO>,
@@ -124,15 +120,8 @@ where
     MO: Selects,
 {
     let optimize = if negate { Optimize::Min } else { Optimize::Max };
-    let input = match check_best(input, optimize, "negate", "true") {
-        Ok(input) => input,
-        Err(error) => return Err(error),
-    };
-    let bound = accuracy_of_choice(scale, input.domain().size());
-    let map = loss_of_choices(&output_measure.0, input.metric().clone(), scale, 1);
-    let function = choosing_one(scale, optimize, output_measure.0.chooser());
-    let made = Measurement::new(input, output_measure.0, function, map);
-    Ok(made.with_accuracy_of_scores(bound))
+    let choose = output_measure.0.chooser();
+    choice(input, output_measure.0, scale, (optimize, ("negate", "true")), choose)
 }
 
 macro_rules! register_at {

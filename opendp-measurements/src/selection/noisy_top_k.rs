@@ -150,7 +150,7 @@ mod tests {
     use super::*;
     use crate::SelectionMeasure;
     use crate::samplers::tests::chi_square::chi_square;
-    use crate::samplers::tests::top_k_distribution::{Law, joint, peeled};
+    use crate::samplers::tests::top_k_distribution::{Law, joint, peeled, softmax};
 
     fn top<MO: SelectionMeasure>(
         measure: MO,
@@ -163,11 +163,6 @@ mod tests {
         let domain = size.map_or(domain.clone(), |size| domain.with_size(size));
         let input = Space::new(domain, LInfDistance::new(monotonic)).unwrap();
         make_noisy_top_k(input, TheMeasure(measure), k, Scale::new(scale).unwrap(), negate)
-    }
-    fn softmax(exponents: &[f64]) -> Vec<f64> {
-        let weights: Vec<f64> = exponents.iter().map(|e| e.exp()).collect();
-        let sum: f64 = weights.iter().sum();
-        weights.into_iter().map(|weight| weight / sum).collect()
     }
 
     #[test]

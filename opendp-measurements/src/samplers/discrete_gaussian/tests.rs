@@ -1,4 +1,5 @@
 use super::*;
+use crate::samplers::tests::short_tapes::check_ends;
 use opendp_core::random::{Failing, Seeded, Tape};
 
 #[test]
@@ -13,15 +14,7 @@ fn sigma_zero_draws_nothing() {
 fn a_failing_source_is_reported_at_every_word() {
     assert_eq!(discrete_gaussian(1.0, &mut Failing::default()), Err(NoEntropy));
     for sigma in [5e-324, 0.1, 1.0, 1e12, 1e300] {
-        let mut whole = Seeded::<4>::new(5);
-        discrete_gaussian(sigma, &mut whole).unwrap();
-        let mut replay = Seeded::<4>::new(5);
-        let words: Vec<u64> = (0..whole.used()).map(|_| replay.word().unwrap()).collect();
-        for length in 0..words.len() {
-            let mut tape = Tape::<4>::new(words[..length].to_vec());
-            assert_eq!(discrete_gaussian(sigma, &mut tape), Err(NoEntropy));
-        }
-        assert!(discrete_gaussian(sigma, &mut Tape::<4>::new(words)).is_ok());
+        check_ends(5, |tape: &mut Tape<4>| discrete_gaussian(sigma, tape));
     }
 }
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::selection::choosing_one;
 
 type Scores<T> = VectorDomain<AtomDomain<T>>;
 

@@ -1,6 +1,7 @@
 use super::*;
 use crate::SelectionMeasure;
 use crate::samplers::tests::permute_and_flip_distribution::probabilities as permute_and_flip;
+use crate::samplers::tests::top_k_distribution::softmax;
 
 type Scores<T> = VectorDomain<AtomDomain<T>>;
 
@@ -15,12 +16,6 @@ fn under<T: Atom + Number + Score, M: MetricOn<Scores<T>> + ScoreMetric, MO: Sel
 }
 fn linf(monotonic: bool) -> LInfDistance<f64> {
     LInfDistance::new(monotonic)
-}
-fn softmax(exponents: &[f64]) -> Vec<f64> {
-    let best = exponents.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let weights: Vec<f64> = exponents.iter().map(|e| (e - best).exp()).collect();
-    let sum: f64 = weights.iter().sum();
-    weights.into_iter().map(|weight| weight / sum).collect()
 }
 /// List pairs of neighbouring vectors, with 2 to 6 scores in units of the scale. Between the two
 /// vectors of a pair, each score changes by 0 or by `range`.
