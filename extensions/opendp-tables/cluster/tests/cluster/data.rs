@@ -66,8 +66,8 @@ impl Data {
         for part in 0..3 {
             let file = folder.join(format!("{part}.parquet"));
             let statement = format!(
-                "COPY (SELECT * REPLACE (CAST(CAST(day AS INT) AS DATE) AS day, \
-                 arrow_cast(arrived, 'Timestamp(Microsecond, None)') AS arrived) FROM people \
+                "COPY (SELECT pid, sex, zip, age, income, employed, CAST(CAST(day AS INT) AS DATE) \
+                 AS day, arrow_cast(arrived, 'Timestamp(Microsecond, None)') AS arrived FROM people \
                  WHERE abs(coalesce(age, 0)) % 3 = {part}) TO '{}' STORED AS PARQUET",
                 file.display()
             );
