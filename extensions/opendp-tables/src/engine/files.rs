@@ -197,9 +197,8 @@ pub(super) fn check_files(name: &str, source: &Source) -> Result<()> {
     folder.walk(path, &[], MOST_FOLDERS);
     if !folder.hidden.is_empty() {
         let reason = format!(
-            "{}: names that begin with `_` or `.` are usually not parts of a table, but the engine \
-             would read them.\nRename the files of the table, and move all other files to another \
-             folder",
+            "{} would be read, although names that begin with `_` or `.` are usually not parts of a \
+             table.\nRename the files of the table, and move all other files to another folder",
             listed(folder.hidden)
         );
         return Err(cannot_open(name, &reason));
