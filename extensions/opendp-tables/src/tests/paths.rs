@@ -167,7 +167,7 @@ fn a_url_of_a_file_is_checked_as_a_path_is() {
     let far = opened(Path::new("file://elsewhere/p1.csv"), "csv", false).unwrap_err();
     assert!(far.to_string().contains("names no local file"), "{far}");
     write(&path("a 1/_old.csv"), 9);
-    refused("a%201/", "begins with `_` or `.`");
+    refused("a%201/", "begin with `_` or `.`");
     // Folders such as `sex=f` are columns.
     write(&path("parts/sex=f/x.csv"), 3);
     assert_eq!(counted(&url("parts"), "csv"), [3.0; 2]);
