@@ -5,7 +5,7 @@ use datafusion::common::ScalarValue;
 use datafusion::logical_expr::Expr;
 use opendp_core::{Error, Result};
 
-use super::rows::described;
+use super::rows::{described, public_text};
 use super::{Picked, refused};
 use crate::calendar::{self, DAY, Part, Period};
 use crate::ir::Row;
@@ -103,34 +103,25 @@ pub(super) fn convert(row: Row, to: &DataType) -> Result<Row> {
 /// Translate `EXTRACT(part FROM value)`.
 pub(super) fn part(part: &Expr, value: Row) -> Result<Row> {
     let name = "EXTRACT";
-    let stated = stated(part);
-    let found = stated.as_deref().and_then(Part::named).ok_or_else(|| {
-        let found = stated.unwrap_or_else(|| part.to_string());
-        Error::argument(name, format!("expected {}; found {found}", Part::NAMES))
-    })?;
+    let found = named(part, Part::named, Part::NAMES, name)?;
     check_operand(&value, found.is_of_times(), name)?;
     Ok(Row::Part(found, value.into()))
 }
 /// Translate `date_trunc(period, value)`.
 pub(super) fn start(period: &Expr, value: Row) -> Result<Row> {
     let name = "date_trunc";
-    let stated = stated(period);
-    let found = stated.as_deref().and_then(Period::named).ok_or_else(|| {
-        let found = stated.unwrap_or_else(|| period.to_string());
-        Error::argument(name, format!("expected {}; found {found}", Period::NAMES))
-    })?;
+    let found = named(period, Period::named, Period::NAMES, name)?;
     check_operand(&value, found.part_of_day().is_some(), name)?;
     Ok(Row::Start(found, value.into()))
 }
-/// Return the text that a query states.
-fn stated(expr: &Expr) -> Option<String> {
-    match expr {
-        Expr::Literal(
-            ScalarValue::Utf8(text) | ScalarValue::Utf8View(text) | ScalarValue::LargeUtf8(text),
-            _,
-        ) => text.clone(),
-        _ => None,
-    }
+/// Read a public name. `names` lists the names that `read` knows, and `function` is the function
+/// that takes the name.
+fn named<T>(expr: &Expr, read: fn(&str) -> Option<T>, names: &str, function: &str) -> Result<T> {
+    let stated = public_text(expr);
+    stated.as_deref().and_then(read).ok_or_else(|| {
+        let found = stated.unwrap_or_else(|| expr.to_string());
+        Error::argument(function, format!("expected {names}; found {found}"))
+    })
 }
 fn check_operand(value: &Row, needs_time: bool, name: &str) -> Result<()> {
     let reason = match value.kind() {

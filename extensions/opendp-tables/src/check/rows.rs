@@ -33,6 +33,16 @@ pub(crate) fn public_number(expr: &Expr) -> Option<f64> {
     };
     Some(number + 0.0)
 }
+/// If an expression is a text that the query states, return this text.
+pub(super) fn public_text(expr: &Expr) -> Option<String> {
+    match expr {
+        Expr::Literal(
+            ScalarValue::Utf8(text) | ScalarValue::Utf8View(text) | ScalarValue::LargeUtf8(text),
+            _,
+        ) => text.clone(),
+        _ => None,
+    }
+}
 fn literal(value: &ScalarValue) -> Option<Value> {
     match value {
         value if value.is_null() => Some(Value::Null),

@@ -6,7 +6,7 @@ use datafusion::logical_expr::{Expr, Like};
 use opendp_core::{Error, Result};
 
 use super::refused;
-use super::rows::{described, public_number};
+use super::rows::{described, public_number, public_text};
 use crate::ir::{Row, TextFunction};
 use crate::sql::texts::MOST_PARTS;
 use crate::{Type, Value};
@@ -19,7 +19,7 @@ const MOST: i64 = 1_000_000_000;
 /// Translate a comparison with a pattern. The row is the compared value.
 pub(super) fn like(value: Row, like: &Like) -> Result<Row> {
     let name = if like.case_insensitive { "ILIKE" } else { "LIKE" };
-    let Some(pattern) = stated(&like.pattern) else {
+    let Some(pattern) = public_text(&like.pattern) else {
         return Err(refused(
             &format!("{name} with a pattern that is not a literal"),
             "a pattern of a row can make the comparison fail",
@@ -61,17 +61,6 @@ fn is_readable(pattern: &str, folded: bool) -> bool {
         let pattern = Scalar::new(StringViewArray::from(vec![pattern]));
         if folded { ilike(&cells, &pattern).is_ok() } else { matches(&cells, &pattern).is_ok() }
     })
-}
-/// Return the text that a query states.
-fn stated(expr: &Expr) -> Option<String> {
-    use datafusion::common::ScalarValue;
-    match expr {
-        Expr::Literal(
-            ScalarValue::Utf8(text) | ScalarValue::Utf8View(text) | ScalarValue::LargeUtf8(text),
-            _,
-        ) => text.clone(),
-        _ => None,
-    }
 }
 fn text(row: Row, name: &str) -> Result<Row> {
     if row.kind() == Some(Type::Text) {
@@ -138,7 +127,7 @@ pub(super) fn function(
             joined(parts, name).map(Some)
         }
         ("starts_with", [_, start]) => {
-            let Some(start) = stated(start) else {
+            let Some(start) = public_text(start) else {
                 let reason = "expected a text that the query states, as in starts_with(x, 'a')";
                 return Err(Error::argument(name, reason));
             };
