@@ -228,6 +228,7 @@ mod chain;
 mod counts;
 mod draft;
 mod groups;
+mod measure;
 mod plan;
 mod possible;
 mod query;
@@ -241,7 +242,6 @@ mod terms;
 mod unit;
 
 use std::fmt;
-use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -253,6 +253,7 @@ use account::Account;
 use books::Books;
 pub use budget::{Accounted, Budget, Noisy, WithDelta, WithGaussian, WithLaplace};
 pub use groups::{AskedGroups, GroupAnswer, GroupRow, Groups, SolvedGroups};
+pub use measure::{BudgetMeasure, Facts};
 pub use opendp_report::visible;
 pub use plan::{Answers, Asked, Goal, Noised, Plan, Planned, Solved};
 pub use query::Query;
@@ -269,17 +270,18 @@ pub use unit::PrivacyUnit;
 /// A table, the person to protect, and a budget for questions about the table.
 ///
 /// See the [module](self) for a tour.
-pub struct Context<MO: Accounted> {
+pub struct Context<MO: BudgetMeasure> {
     /// The number of the context. No other context of this process has the same number.
     number: u64,
     table: Table,
     space: Space<TableDomain, SymmetricDistance>,
     unit: PrivacyUnit,
     split: Split,
+    measure: MO,
     books: Mutex<Books<MO>>,
     journal: Option<Arc<dyn Journal>>,
 }
-impl<MO: Accounted> Context<MO> {
+impl<MO: BudgetMeasure> Context<MO> {
     /// The largest probability with which an error exceeds the accuracy in a report.
     pub const ALPHA: f64 = 0.05;
 
@@ -296,7 +298,8 @@ impl<MO: Accounted> Context<MO> {
         let books = Mutex::new(Books { account, entries: Vec::new() });
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        Ok(Context { number, table, space, unit, split, books, journal: None })
+        let measure = budget.measure;
+        Ok(Context { number, table, space, unit, split, measure, books, journal: None })
     }
     /// Return a context that records each release in a journal. The context writes the entry of a
     /// release after the charge, and before the noise is drawn.
@@ -320,7 +323,7 @@ impl<MO: Accounted> Context<MO> {
     /// `FailedFunction` when a journal panicked. The errors of the account.
     pub fn remaining(&self) -> Result<MO::Distance> {
         let left = self.account()?.left()?;
-        MO::default().join(&left.iter().map(Exact::to_f64_down).collected())
+        self.measure.join(&left.iter().map(Exact::to_f64_down).collected())
     }
     /// Return the exact amount of the whole budget: one number for each part of a loss.
     ///
@@ -343,7 +346,7 @@ impl<MO: Accounted> Context<MO> {
             total: account.total().unwrap_or_default(),
             left: account.left().unwrap_or_default(),
             entries,
-            measure: PhantomData,
+            measure: self.measure.clone(),
         }
     }
     /// Return the privacy unit that the answers protect.
@@ -355,11 +358,15 @@ impl<MO: Accounted> Context<MO> {
         &self.space
     }
 
+    /// Return the measure of the budget.
+    pub fn measure(&self) -> &MO {
+        &self.measure
+    }
     pub(crate) fn table(&self) -> &Table {
         &self.table
     }
 }
-impl<MO: Accounted> fmt::Debug for Context<MO> {
+impl<MO: BudgetMeasure> fmt::Debug for Context<MO> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Context")
             .field("table", &self.table)

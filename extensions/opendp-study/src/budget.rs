@@ -3,6 +3,7 @@
 use opendp_analysis::Budget;
 use opendp_analysis::context::Accounted;
 use opendp_core::arith::Exact;
+use opendp_core::erased::AnyMeasure;
 use opendp_core::{Approximate, Error, MaxDivergence, Result, ZeroConcentratedDivergence};
 use serde_json::Value as Json;
 
@@ -32,6 +33,14 @@ impl StudyBudget {
                 "budget",
                 "expected {\"epsilon\"}, {\"epsilon\", \"delta\"} or {\"rho\"}",
             )),
+        }
+    }
+    /// Return the budget in a measure that is known only at run time.
+    pub(super) fn erase(&self) -> Budget<AnyMeasure> {
+        match self.clone() {
+            StudyBudget::Epsilon(budget) => budget.erase(),
+            StudyBudget::EpsilonDelta(budget) => budget.erase(),
+            StudyBudget::Rho(budget) => budget.erase(),
         }
     }
 }

@@ -1,12 +1,13 @@
 //! Questions about groups.
 
-use opendp_analysis::context::{GroupRow, Groups, Noised, Noisy};
+use opendp_analysis::context::{GroupRow, Groups, Noised};
+use opendp_core::erased::AnyMeasure;
 use opendp_core::{Error, Result};
 use serde_json::Value as Json;
 
 use super::document::{QuestionFields, RankFields, Wanted};
 use super::keys::{column_of, with_keys};
-use super::mechanisms::Mechanisms;
+use super::mechanisms::find_keys;
 use super::outcome::{Cell, StudyAnswer};
 use super::questions::{Asker, Mode};
 
@@ -35,25 +36,7 @@ impl QuestionFields {
             return Err(Error::argument("noise", of_groups));
         }
         for statistic in self.statistics.iter().flatten() {
-            let bare = QuestionFields {
-                name: None,
-                noise: None,
-                keep: serde_json::Map::new(),
-                group_by: None,
-                ..statistic.clone()
-            };
-            let extra = [
-                ("name", statistic.name.is_some()),
-                ("noise", statistic.noise.is_some()),
-                ("where", !statistic.keep.is_empty()),
-                ("group_by", statistic.group_by.is_some()),
-            ];
-            if let Some((field, _)) = extra.into_iter().find(|(_, stated)| *stated) {
-                let reason =
-                    "this field belongs to the whole question, not to one of its statistics";
-                return Err(Error::argument(field, reason).at("statistics"));
-            }
-            bare.check().map_err(|error| error.at("statistics"))?;
+            statistic.check_listed().map_err(|error| error.at("statistics"))?;
         }
         if self.statistics.as_ref().is_some_and(Vec::is_empty) {
             let reason = "expected at least one statistic, such as {\"count\": {}}, found none";
@@ -69,25 +52,21 @@ impl QuestionFields {
             return Err(Error::argument("statistics", reason));
         }
         self.check_keys()?;
-        for statistic in self.of_groups()? {
-            match statistic {
-                Wanted::Mean(fields) | Wanted::Variance(fields) if fields.rows.is_some() => {
-                    let reason = "the number of rows of a group is not public: leave `rows` out";
-                    return Err(Error::argument("rows", reason));
-                }
-                Wanted::Histogram(_)
-                | Wanted::CountsBy(_)
-                | Wanted::TopK(_)
-                | Wanted::Mechanism(_) => {
-                    let reason = "the statistics of a group are count, sum, mean, variance, \
-                                  median, quantile and quantiles; for a histogram, group by its \
-                                  column too";
-                    return Err(Error::argument("statistics", reason));
-                }
-                _ => {}
-            }
+        self.of_groups()?.into_iter().try_for_each(check_of_group)
+    }
+    /// Check a question in the list of statistics of another question.
+    fn check_listed(&self) -> Result<()> {
+        let extra = [
+            ("name", self.name.is_some()),
+            ("noise", self.noise.is_some()),
+            ("where", !self.keep.is_empty()),
+            ("group_by", self.group_by.is_some()),
+        ];
+        if let Some((field, _)) = extra.into_iter().find(|(_, stated)| *stated) {
+            let reason = "this field belongs to the whole question, not to one of its statistics";
+            return Err(Error::argument(field, reason));
         }
-        Ok(())
+        self.check()
     }
     fn finds_keys(&self) -> bool {
         self.keys.as_ref().and_then(Json::as_str) == Some("found")
@@ -101,11 +80,7 @@ impl RankFields {
         self.alphas.as_deref().ok_or_else(|| Error::argument("alphas", missing))
     }
 }
-impl<'c, MO: Mechanisms> Asker<'c, MO>
-where
-    i64: Noisy<MO>,
-    f64: Noisy<MO>,
-{
+impl<'c> Asker<'c> {
     pub(super) fn releases_of_groups(&self, asked: &QuestionFields) -> Result<usize> {
         let (groups, _) = self.of_groups(asked)?;
         Ok(if asked.finds_keys() { 1 + groups.to_be_found().releases() } else { groups.releases() })
@@ -113,7 +88,7 @@ where
     pub(super) fn groups(&self, asked: &QuestionFields) -> Result<Vec<StudyAnswer>> {
         let (mut groups, bounds) = self.of_groups(asked)?;
         if asked.finds_keys() {
-            groups = MO::find_keys(groups)?;
+            groups = find_keys(groups)?;
         }
         let solved = groups.solve()?;
         let known = solved.statistics(self.alpha)?;
@@ -136,7 +111,7 @@ where
     }
     /// Make the groups of a question, with their statistics. Also return the bounds of each answer
     /// about the groups. Counts and quantiles have no bounds.
-    fn of_groups(&self, asked: &QuestionFields) -> Result<(Groups<'c, MO>, AllBounds)> {
+    fn of_groups(&self, asked: &QuestionFields) -> Result<(Groups<'c, AnyMeasure>, AllBounds)> {
         asked.check_key_types(self.columns)?;
         let names = asked.group_by.as_deref().unwrap_or_default();
         let statistics = asked.of_groups()?;
@@ -155,12 +130,12 @@ where
     /// Add a statistic to the groups, and the bounds of its answers to `all`.
     fn with_statistic(
         &self,
-        groups: Groups<'c, MO>,
+        groups: Groups<'c, AnyMeasure>,
         asked: &QuestionFields,
         statistic: Wanted<'_>,
         all: &mut AllBounds,
-    ) -> Result<Groups<'c, MO>> {
-        let mut ranks = |groups: Groups<'c, MO>, fields: &RankFields, alphas: &[f64]| {
+    ) -> Result<Groups<'c, AnyMeasure>> {
+        let mut ranks = |groups: Groups<'c, AnyMeasure>, fields: &RankFields, alphas: &[f64]| {
             all.extend(alphas.iter().map(|_| None));
             // `impute` is called because `quantiles` needs a column without NaN. `load` already
             // replaced the missing cells. So `impute` changes a cell only if this cell was read as
@@ -188,6 +163,21 @@ where
         all.push(Some(bounds));
         Ok(statistic(groups.impute(&fields.column, 0.0), &fields.column, bounds))
     }
+}
+/// Check that a statistic can be computed for groups.
+fn check_of_group(statistic: Wanted<'_>) -> Result<()> {
+    let (field, reason) = match statistic {
+        Wanted::Mean(fields) | Wanted::Variance(fields) if fields.rows.is_some() => {
+            ("rows", "the number of rows of a group is not public: leave `rows` out")
+        }
+        Wanted::Histogram(_) | Wanted::CountsBy(_) | Wanted::TopK(_) | Wanted::Mechanism(_) => (
+            "statistics",
+            "the statistics of a group are count, sum, mean, variance, median, quantile and \
+             quantiles; for a histogram, group by its column too",
+        ),
+        _ => return Ok(()),
+    };
+    Err(Error::argument(field, reason))
 }
 fn columns_of<'a>(names: &'a [String], statistics: &[Wanted<'a>]) -> Vec<&'a str> {
     let mut columns: Vec<&str> = names.iter().map(String::as_str).collect();

@@ -1,13 +1,13 @@
 //! The keys of groups, and the rows that statistics of groups leave out.
 
 use opendp_analysis::context::Groups;
+use opendp_core::erased::AnyMeasure;
 use opendp_core::{Error, Result};
 use serde::Deserialize;
 use serde_json::Value as Json;
 
 use super::document::{CellType, ColumnFields, QuestionFields, Wanted, from_json};
 use super::json::value;
-use super::mechanisms::Mechanisms;
 
 /// The largest number of values in a range of keys.
 const MOST_KEYS: i64 = 1_000_000;
@@ -110,10 +110,10 @@ pub(super) fn column_of<'a>(statistic: &Wanted<'a>) -> Option<&'a str> {
         _ => None,
     }
 }
-pub(super) fn with_keys<'c, MO: Mechanisms>(
-    mut groups: Groups<'c, MO>,
+pub(super) fn with_keys<'c>(
+    mut groups: Groups<'c, AnyMeasure>,
     asked: &QuestionFields,
-) -> Result<Groups<'c, MO>> {
+) -> Result<Groups<'c, AnyMeasure>> {
     match &asked.keys {
         Some(Json::Object(columns)) => {
             for (column, values) in columns {

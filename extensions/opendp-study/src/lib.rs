@@ -314,25 +314,16 @@ impl Study {
             column.check().map_err(located)?;
         }
         let split = self.split()?;
-        macro_rules! with {
-            ($budget:expr) => {{
-                let context = Context::new(table, self.unit, $budget.clone(), split)?;
-                let (columns, rows) = (self.columns.as_slice(), self.rows);
-                let asker = Asker { context: &context, columns, rows, alpha, mode, trial };
-                let mut answers = Vec::new();
-                for (place, question) in self.questions.iter().enumerate() {
-                    let checked = question.check_useful(self.rows);
-                    let answer = checked.and_then(|()| asker.answer(question));
-                    answers.extend(answer.map_err(|error| error.at(place_of(place, question)))?);
-                }
-                Ok(Outcome::new(answers, &context.report(), alpha, mode))
-            }};
+        let context = Context::new(table, self.unit, self.budget.erase(), split)?;
+        let (columns, rows) = (self.columns.as_slice(), self.rows);
+        let asker = Asker { context: &context, columns, rows, alpha, mode, trial };
+        let mut answers = Vec::new();
+        for (place, question) in self.questions.iter().enumerate() {
+            let checked = question.check_useful(self.rows);
+            let answer = checked.and_then(|()| asker.answer(question));
+            answers.extend(answer.map_err(|error| error.at(place_of(place, question)))?);
         }
-        match &self.budget {
-            StudyBudget::Epsilon(budget) => with!(budget),
-            StudyBudget::EpsilonDelta(budget) => with!(budget),
-            StudyBudget::Rho(budget) => with!(budget),
-        }
+        Ok(Outcome::new(answers, &context.report(), alpha, mode))
     }
     fn check(&self) -> Result<()> {
         if self.rows.is_some() && !self.unit.size_is_public() {

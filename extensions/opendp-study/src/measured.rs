@@ -20,12 +20,13 @@ impl Study {
     /// Errors about the columns. `Argument` when there is not enough memory for the stated rows. A
     /// wrong `alpha`, and errors about the split and the questions, are errors of the measurement.
     pub fn measurement(&self, alpha: f64) -> Result<AnyMeasurement> {
-        let (blank, limit) = (self.blank()?, self.unit.distance());
+        let limit = self.unit.distance();
+        let context =
+            Context::new(self.blank()?, self.unit, self.budget.erase(), Split::as_you_go())?;
         macro_rules! measurement_of {
             ($budget:expr) => {{
                 let parts = $budget.exact_amount().to_vec();
                 let amount = rounded_up($budget)?;
-                let context = Context::new(blank, self.unit, $budget.clone(), Split::as_you_go())?;
                 let within = move |d_in: &u32| match *d_in <= limit {
                     true => Ok(()),
                     false => Err(Error::FailedMap(format!(

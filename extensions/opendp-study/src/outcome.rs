@@ -6,15 +6,14 @@ mod written;
 
 use std::fmt::Write;
 
+use opendp_core::erased::AnyMeasure;
 use opendp_core::{Codec, Result};
 use serde_json::{Value as Json, json};
 
 use super::json::value;
 
 use super::questions::Mode;
-use opendp_analysis::context::{
-    Accounted, Entry, ErrorIn, Noised, Report, counted, short, visible,
-};
+use opendp_analysis::context::{Entry, ErrorIn, Noised, Report, counted, short, visible};
 use written::Written;
 
 /// One released value of an answer: a number, a category or a candidate.
@@ -91,9 +90,9 @@ pub struct Outcome {
     mode: Mode,
 }
 impl Outcome {
-    pub(super) fn new<MO: Accounted>(
+    pub(super) fn new(
         answers: Vec<StudyAnswer>,
-        report: &Report<MO>,
+        report: &Report<AnyMeasure>,
         alpha: f64,
         mode: Mode,
     ) -> Self {

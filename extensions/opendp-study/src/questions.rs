@@ -3,6 +3,7 @@
 use std::ops::Bound;
 
 use opendp_core::arith::shown;
+use opendp_core::erased::AnyMeasure;
 use opendp_core::{Atom, Carrier, Codec, Error, Result};
 use opendp_measurements::{Released, confidence_interval_of_each};
 use opendp_transformations::Key;
@@ -12,10 +13,10 @@ use super::document::{
     CellType, ColumnFields, Condition, EXACT_FLOATS, HistogramFields, NumberFields, QuestionFields,
     TopFields, Wanted,
 };
-use super::mechanisms::Mechanisms;
+use super::mechanisms::{add_noise, count_by};
 use super::outcome::{Cell, StudyAnswer};
 use super::table::{as_float, known};
-use opendp_analysis::context::{Accounted, Answer, Noised, Noisy, Query, Question, Rows};
+use opendp_analysis::context::{Answer, Noised, Query, Question, Rows};
 use opendp_analysis::{Context, Table};
 
 mod cells;
@@ -35,8 +36,8 @@ pub(super) enum Mode {
 
 /// Answers the questions of a study from a context, or only finds the costs and the errors of the
 /// answers.
-pub(super) struct Asker<'c, MO: Accounted> {
-    pub(super) context: &'c Context<MO>,
+pub(super) struct Asker<'c> {
+    pub(super) context: &'c Context<AnyMeasure>,
     pub(super) columns: &'c [(String, ColumnFields)],
     /// The number of rows of the table, if it is public.
     pub(super) rows: Option<usize>,
@@ -45,11 +46,7 @@ pub(super) struct Asker<'c, MO: Accounted> {
     /// A table without data, on which the mechanisms of other crates are tried.
     pub(super) trial: Option<&'c Table>,
 }
-impl<'c, MO: Mechanisms> Asker<'c, MO>
-where
-    i64: Noisy<MO>,
-    f64: Noisy<MO>,
-{
+impl<'c> Asker<'c> {
     pub(super) fn answer(&self, asked: &QuestionFields) -> Result<Vec<StudyAnswer>> {
         if asked.group_by.is_some() {
             return self.groups(asked);
@@ -86,7 +83,7 @@ where
         if let Some(rows) = asked.counts_public_rows(self.rows) {
             return self.public_count(asked, rows);
         }
-        self.number(MO::add_noise(self.query(asked, &[])?.count(), asked.noise)?, asked)
+        self.number(add_noise(self.query(asked, &[])?.count(), asked.noise)?, asked)
     }
     fn sum(
         &self,
@@ -96,11 +93,11 @@ where
     ) -> Result<StudyAnswer> {
         if self.column(&sum.column)?.kind != CellType::Integer {
             let cells = self.numbers(asked, &sum.column)?.clamp(lower, upper);
-            return self.number(MO::add_noise(cells.sum(), asked.noise)?, asked);
+            return self.number(add_noise(cells.sum(), asked.noise)?, asked);
         }
         let (lower, upper) = (whole(lower)?, whole(upper)?);
         let cells = self.cells::<i64>(asked, &sum.column)?;
-        self.number(MO::add_noise(cells.clamp(lower, upper).sum(), asked.noise)?, asked)
+        self.number(add_noise(cells.clamp(lower, upper).sum(), asked.noise)?, asked)
     }
     fn histogram(&self, asked: &QuestionFields, fields: &HistogramFields) -> Result<StudyAnswer> {
         let (column, kind) = (&fields.column, self.column(&fields.column)?.kind);
@@ -114,7 +111,7 @@ where
             (None, Some(edges)) => {
                 self.check_exact("edges", column, edges)?;
                 let counts = self.numbers(asked, column)?.histogram_between(edges.clone());
-                self.counts(MO::add_noise(counts, asked.noise)?, asked, &bins(edges))
+                self.counts(add_noise(counts, asked.noise)?, asked, &bins(edges))
             }
             _ => Err(Error::argument("categories", "expected either `categories` or `edges`")),
         }
@@ -130,10 +127,14 @@ where
             true => cells.histogram_and_others(atoms(names)?),
             false => cells.histogram(atoms(names)?),
         };
-        self.counts(MO::add_noise(counts, asked.noise)?, asked, &labels(names, fields.others))
+        self.counts(add_noise(counts, asked.noise)?, asked, &labels(names, fields.others))
     }
     /// Return the rows of a column that the question uses.
-    fn cells<T: Atom>(&self, asked: &QuestionFields, column: &str) -> Result<Rows<'c, MO, T>> {
+    fn cells<T: Atom>(
+        &self,
+        asked: &QuestionFields,
+        column: &str,
+    ) -> Result<Rows<'c, AnyMeasure, T>> {
         Ok(self.query(asked, &[column])?.column(column))
     }
     /// Count the rows of each key that enough people have. [`Cell::interval`] states for which keys
@@ -147,7 +148,7 @@ where
         }
     }
     fn keys<T: Key>(&self, asked: &QuestionFields, column: &str) -> Result<StudyAnswer> {
-        let question = MO::count_by(self.cells::<T>(asked, column)?)?;
+        let question = count_by(self.cells::<T>(asked, column)?)?;
         let noised = question.noised(self.alpha);
         let error = noised.accuracy;
         // Among the keys that are found, errors exceed this bound with a larger probability than
@@ -181,7 +182,7 @@ where
     /// Answer a question whose answer is one number. In `Mode::Rehearse`, release no number.
     pub(super) fn number<TO>(
         &self,
-        question: Question<'c, MO, TO>,
+        question: Question<'c, AnyMeasure, TO>,
         asked: &QuestionFields,
     ) -> Result<StudyAnswer>
     where
@@ -201,7 +202,7 @@ where
     /// counts.
     fn counts(
         &self,
-        question: Question<'c, MO, Vec<i64>>,
+        question: Question<'c, AnyMeasure, Vec<i64>>,
         asked: &QuestionFields,
         labels: &[String],
     ) -> Result<StudyAnswer> {
@@ -220,8 +221,8 @@ where
     /// Charge for an answer. If the mode is `Mode::Ask`, also release the answer.
     pub(super) fn spend<TO: Carrier>(
         &self,
-        question: Question<'c, MO, TO>,
-    ) -> Result<Option<Answer<MO, TO>>> {
+        question: Question<'c, AnyMeasure, TO>,
+    ) -> Result<Option<Answer<AnyMeasure, TO>>> {
         match self.mode {
             Mode::Ask => question.release().map(Some),
             Mode::Rehearse => question.forgo().map(|()| None),
@@ -229,7 +230,11 @@ where
     }
     /// Begin a query about the rows that fit all conditions. If a column in `columns` or in a
     /// condition has `"missing": "drop"`, leave out the rows whose cell in this column is missing.
-    pub(super) fn query(&self, asked: &QuestionFields, columns: &[&str]) -> Result<Query<'c, MO>> {
+    pub(super) fn query(
+        &self,
+        asked: &QuestionFields,
+        columns: &[&str],
+    ) -> Result<Query<'c, AnyMeasure>> {
         let mut query = self.context.query().named(asked.title());
         for (name, condition) in &asked.keep {
             let located = |error: Error| error.at(format!("where `{name}`"));
@@ -247,10 +252,10 @@ where
     }
     fn keep(
         &self,
-        mut query: Query<'c, MO>,
+        mut query: Query<'c, AnyMeasure>,
         name: &str,
         condition: Condition,
-    ) -> Result<Query<'c, MO>> {
+    ) -> Result<Query<'c, AnyMeasure>> {
         let kind = self.column(name)?.kind;
         if condition.at_least.is_some() || condition.below.is_some() {
             query = match kind {
@@ -275,16 +280,20 @@ where
         if let Some(among) = &condition.among {
             refuse_nothing(among.is_empty(), name)?;
             query = match kind {
-                CellType::Integer => among_keys::<_, i64>(query, name, among)?,
-                CellType::Float => among_keys::<_, f64>(query, name, among)?,
-                CellType::Bool => among_keys::<_, bool>(query, name, among)?,
-                CellType::Text => among_keys::<_, String>(query, name, among)?,
+                CellType::Integer => among_keys::<i64>(query, name, among)?,
+                CellType::Float => among_keys::<f64>(query, name, among)?,
+                CellType::Bool => among_keys::<bool>(query, name, among)?,
+                CellType::Text => among_keys::<String>(query, name, among)?,
             };
         }
         Ok(query)
     }
     /// Begin a query about the cells of a column of numbers.
-    pub(super) fn numbers(&self, asked: &QuestionFields, name: &str) -> Result<Rows<'c, MO, f64>> {
+    pub(super) fn numbers(
+        &self,
+        asked: &QuestionFields,
+        name: &str,
+    ) -> Result<Rows<'c, AnyMeasure, f64>> {
         let kind = self.column(name)?.kind;
         check_numbers(kind, name)?;
         let query = self.query(asked, &[name])?;

@@ -1,18 +1,12 @@
 //! Questions about quantiles.
 
-use opendp_analysis::context::Noisy;
 use opendp_core::{Codec, Error, Result};
 
 use super::document::{QuestionFields, RankFields};
-use super::mechanisms::Mechanisms;
 use super::outcome::{Cell, StudyAnswer};
 use super::questions::{Asker, cell};
 
-impl<MO: Mechanisms> Asker<'_, MO>
-where
-    i64: Noisy<MO>,
-    f64: Noisy<MO>,
-{
+impl Asker<'_> {
     /// Return the candidates of a question. Check that there are at least two candidates, and that
     /// their comparisons with the cells are exact.
     pub(super) fn candidates(&self, rank: &RankFields) -> Result<Vec<f64>> {

@@ -1,11 +1,11 @@
 //! Means and variances, and the numbers of rows that they use.
 
-use opendp_analysis::context::{Centre, Noisy};
+use opendp_analysis::context::Centre;
 use opendp_core::{Codec, Error, Result};
 use serde_json::Value as Json;
 
 use super::document::{ColumnFields, NumberFields, QuestionFields, Wanted};
-use super::mechanisms::Mechanisms;
+use super::mechanisms::add_noise;
 use super::outcome::{Cell, StudyAnswer};
 use super::questions::{Asker, Mode};
 
@@ -122,11 +122,7 @@ impl QuestionFields {
         }
     }
 }
-impl<MO: Mechanisms> Asker<'_, MO>
-where
-    i64: Noisy<MO>,
-    f64: Noisy<MO>,
-{
+impl Asker<'_> {
     /// Answer a count of all rows, whose number is public. The answer is exact, and costs nothing.
     pub(super) fn public_count(&self, asked: &QuestionFields, rows: usize) -> Result<StudyAnswer> {
         if asked.noise.is_some() {
@@ -155,7 +151,7 @@ where
             Divisor::Whole => clamped()?.mean(),
             Divisor::Stated(rows) => clamped()?.resize(rows).mean(),
         };
-        let mut answer = self.number(MO::add_noise(mean, asked.noise)?, asked)?;
+        let mut answer = self.number(add_noise(mean, asked.noise)?, asked)?;
         answer.rows_stated = divisor.stated();
         Ok(answer)
     }
@@ -174,7 +170,7 @@ where
             Divisor::Whole => clamped()?.variance(),
             Divisor::Stated(rows) => clamped()?.resize(rows).variance(),
         };
-        let mut answer = self.number(MO::add_noise(variance, asked.noise)?, asked)?;
+        let mut answer = self.number(add_noise(variance, asked.noise)?, asked)?;
         answer.rows_stated = divisor.stated();
         Ok(answer)
     }
@@ -188,11 +184,11 @@ where
     ) -> Result<StudyAnswer> {
         let centre = Centre::of(lower, upper)?;
         let cells = self.numbers(asked, &mean.column)?;
-        let sum = MO::add_noise(cells.sum_around(&centre), asked.noise)?;
+        let sum = add_noise(cells.sum_around(&centre), asked.noise)?;
         let noised = sum.noised(self.alpha);
         let sum = self.spend(sum)?;
         let rows = self.query(asked, &[&mean.column])?;
-        let count = MO::add_noise(rows.count(), asked.noise)?;
+        let count = add_noise(rows.count(), asked.noise)?;
         // The error of the mean depends on the released count, so the error is not known before the
         // release.
         let noised = noised.with(&count.noised(self.alpha));

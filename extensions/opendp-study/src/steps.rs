@@ -35,7 +35,7 @@ impl Study {
     /// they have the same column and the same bounds. So the number of releases depends on the
     /// bounds. The number does not depend on the rows, so a table without rows is enough.
     fn releases_of_groups(&self, question: &QuestionFields) -> Result<usize> {
-        let (budget, split) = (Budget::epsilon(1.0)?, Split::as_you_go());
+        let (budget, split) = (Budget::epsilon(1.0)?.erase(), Split::as_you_go());
         let table = blank(&self.columns, None).map_err(|error| error.at("context"))?;
         let context = Context::new(table, self.unit, budget, split)?;
         let (columns, rows, mode) = (self.columns.as_slice(), self.rows, Mode::Rehearse);

@@ -20,7 +20,7 @@ use opendp_core::{
 
 use crate::collected::Collected;
 use crate::composition::same;
-use members::Members;
+use members::{Members, typed};
 use splits::{Composing, Splits};
 
 pub use parts::Parts;
@@ -235,7 +235,7 @@ where
     MO: Measure<Distance = f64>,
 {
     let measure = fitting(input, sized, parts, (&members, alike))?;
-    let measure = measure.downcast_ref::<MO>()?.clone();
+    let measure: MO = typed(measure)?;
     let members: Arc<[AnyMeasurement]> = members.into();
     let losses = Losses { members: members.clone(), alike, measure: Arc::new(measure.clone()) };
     let mut map = PrivacyMap::new(losses.clone().worst());

@@ -10,7 +10,7 @@ use opendp_measurements::accounting::{
 };
 
 use super::plan::Endowment;
-use super::{Accounted, Budget, Split};
+use super::{Budget, BudgetMeasure, Split};
 
 /// The cost of a release: its losses in all forms in which accounts charge them.
 #[derive(Clone, Debug, PartialEq)]
@@ -116,7 +116,7 @@ impl Room {
 }
 /// The losses of all releases so far, and the rule by which they compose.
 #[derive(Clone)]
-pub(crate) enum Account<MO: Accounted> {
+pub(crate) enum Account<MO: BudgetMeasure> {
     /// An account that adds up each part of the losses.
     Sum(Ledger<MO>),
     /// An account that composes losses of an epsilon and a delta tightly.
@@ -124,14 +124,14 @@ pub(crate) enum Account<MO: Accounted> {
     /// An account with shares that are fixed in advance.
     Shares(SharedAccount),
 }
-impl<MO: Accounted> Account<MO> {
+impl<MO: BudgetMeasure> Account<MO> {
     pub(crate) fn new(budget: &Budget<MO>, split: &Split) -> Result<Self> {
         let pairs = split.pairs(budget.parts.get(1).map_or(0.0, Exact::to_f64_down));
         match (budget.parts.as_slice(), pairs) {
-            ([epsilon, delta], Some(pairs)) if MO::TIGHT => {
+            ([epsilon, delta], Some(pairs)) if budget.measure.facts().tight => {
                 Ok(Account::Shares(SharedAccount::fitting(epsilon, delta, &pairs)?))
             }
-            ([epsilon, delta], None) if MO::TIGHT => {
+            ([epsilon, delta], None) if budget.measure.facts().tight => {
                 Ok(Account::Tight(AdaptiveAccount::new(epsilon, delta, split.queries())?))
             }
             (_, Some(_)) => Err(Error::argument(
@@ -139,9 +139,10 @@ impl<MO: Accounted> Account<MO> {
                 "shares of fixed kinds need a budget with an epsilon and a delta: make it with \
                  `Budget::epsilon_delta(1.0, 1e-6)`, or make the split with `Split::by_weights`",
             )),
-            (_, None) => {
-                Ok(Account::Sum(Ledger::with_exact_budget(MO::default(), budget.parts.clone())?))
-            }
+            (_, None) => Ok(Account::Sum(Ledger::with_exact_budget(
+                budget.measure.clone(),
+                budget.parts.clone(),
+            )?)),
         }
     }
     /// Find the largest costs that a release of kind `kind` may have within the share `wanted`.
@@ -217,19 +218,24 @@ impl<MO: Accounted> Account<MO> {
     }
     /// For each filter of the account, return two values for one share. The first value contains
     /// the largest losses without a delta that the filter admits. The second value is the delta
-    /// that the filter admits for thresholds.
-    pub(crate) fn endowments(&self, wanted: &Wanted) -> Result<Vec<(Endowment, Exact)>> {
-        if let Account::Shares(account) = self {
-            return Err(without_share(account));
-        }
-        let Account::Tight(account) = self else {
-            let room = self.room(wanted, Kind::Pure)?.parts;
-            let amount = room.first().map_or(0.0, Exact::to_f64_down);
-            let endowment = match MO::SQUARES {
-                true => Endowment { pure: 0.0, square: 2.0 * amount },
-                false => Endowment { pure: amount, square: 0.0 },
-            };
-            return Ok(vec![(endowment, Exact::ZERO)]);
+    /// that the filter admits for thresholds. `squares` is the fact of the same name.
+    pub(crate) fn endowments(
+        &self,
+        wanted: &Wanted,
+        squares: bool,
+    ) -> Result<Vec<(Endowment, Exact)>> {
+        let account = match self {
+            Account::Shares(account) => return Err(without_share(account)),
+            Account::Sum(_) => {
+                let room = self.room(wanted, Kind::Pure)?.parts;
+                let amount = room.first().map_or(0.0, Exact::to_f64_down);
+                let endowment = match squares {
+                    true => Endowment { pure: 0.0, square: 2.0 * amount },
+                    false => Endowment { pure: amount, square: 0.0 },
+                };
+                return Ok(vec![(endowment, Exact::ZERO)]);
+            }
+            Account::Tight(account) => account,
         };
         let part = match wanted {
             Wanted::Fraction(part) => part.clone(),
@@ -237,6 +243,10 @@ impl<MO: Accounted> Account<MO> {
             Wanted::Share(_) => return Err(no_share()),
         };
         Ok(fractions(account, &part))
+    }
+    /// Return whether losses of an epsilon and a delta compose tightly.
+    pub(crate) fn is_tight(&self) -> bool {
+        !matches!(self, Account::Sum(_))
     }
     pub(crate) fn budget(&self) -> Vec<Exact> {
         match self {

@@ -8,32 +8,33 @@ use opendp_core::{Error, HeldLock, Result};
 use opendp_measurements::accounting::{Kind, SharePair};
 
 use super::account::{Account, Cost, Reserve, Room, Wanted};
+use super::measure::name_of;
 use super::plan::Endowed;
 use super::report::{Entry, Journal};
-use super::{Accounted, Context};
+use super::{BudgetMeasure, Context};
 
 /// The books of a context: its account and its releases.
-pub(super) struct Books<MO: Accounted> {
+pub(super) struct Books<MO: BudgetMeasure> {
     pub(super) account: Account<MO>,
     pub(super) entries: Vec<Entry>,
 }
 /// The books of a context, while this thread holds their lock.
-pub(super) struct Locked<'a, MO: Accounted> {
+pub(super) struct Locked<'a, MO: BudgetMeasure> {
     books: MutexGuard<'a, Books<MO>>,
     _held: HeldLock,
 }
-impl<MO: Accounted> Deref for Locked<'_, MO> {
+impl<MO: BudgetMeasure> Deref for Locked<'_, MO> {
     type Target = Books<MO>;
     fn deref(&self) -> &Books<MO> {
         &self.books
     }
 }
-impl<MO: Accounted> DerefMut for Locked<'_, MO> {
+impl<MO: BudgetMeasure> DerefMut for Locked<'_, MO> {
     fn deref_mut(&mut self) -> &mut Books<MO> {
         &mut self.books
     }
 }
-impl<MO: Accounted> Context<MO> {
+impl<MO: BudgetMeasure> Context<MO> {
     /// Charge the account for a release that a journal recorded in an earlier process. The release
     /// counts as one query of the split. Nothing is written to the journal.
     ///
@@ -48,7 +49,7 @@ impl<MO: Accounted> Context<MO> {
     /// loss of the release does not fit the remaining budget. `FailedFunction` when a journal
     /// panicked. The errors of the account, if the entry has numbers that no context writes.
     pub fn carry_over(&self, entry: Entry) -> Result<()> {
-        let (expected, found) = (MO::type_name().to_string(), &entry.measure);
+        let (expected, found) = (name_of(&self.measure), &entry.measure);
         if *found != expected {
             let reason = format!("expected a loss in {expected}, found a loss in {found}");
             return Err(Error::argument("entry", reason));
@@ -113,7 +114,7 @@ impl<MO: Accounted> Context<MO> {
     pub(crate) fn endowed(&self, count: usize, wanted: Option<&[Exact]>) -> Result<Endowed> {
         let books = self.locked()?;
         let share = self.split.share_of(books.entries.len(), count, wanted)?;
-        let endowed = Endowed::new(&books.account, share)?;
+        let endowed = Endowed::new(&books.account, share, self.measure.facts().squares)?;
         let reserves = self.journal.as_ref().is_none_or(|journal| journal.reserves());
         Ok(if reserves { endowed } else { endowed.without_reserve() })
     }

@@ -18,6 +18,7 @@ use opendp_measurements::{
 };
 use opendp_transformations::Norm;
 
+use super::BudgetMeasure;
 use crate::make_truncated_laplace_threshold;
 
 /// A privacy measure in which a [`Context`](crate::Context) keeps a budget.
@@ -169,19 +170,20 @@ impl WithDelta for Approximate<MaxDivergence> {
     }
 }
 /// The metric of maps from keys to counts.
-type CountsDistance = L01InfDistance<AbsoluteDistance<i64>>;
+pub(super) type CountsDistance = L01InfDistance<AbsoluteDistance<i64>>;
 /// A measurement that releases the counts of some keys.
-type CountsRelease<K, MO> =
+pub(super) type CountsRelease<K, MO> =
     Measurement<MapDomain<AtomDomain<K>, AtomDomain<i64>>, CountsDistance, MO, HashMap<K, i64>>;
 
 /// A number type to which the noise of a measure can be added.
 #[diagnostic::on_unimplemented(message = "the noise of this budget cannot be added to `{Self}`")]
-pub trait Noisy<MO: Accounted>: Atom + Number + Distance {
+pub trait Noisy<MO: BudgetMeasure>: Atom + Number + Distance {
     /// Make the measurement that adds the noise of `MO::Base` to a number.
     ///
     /// # Errors
     /// The errors of [`make_noise`].
     fn noisy(
+        measure: &MO,
         space: Space<AtomDomain<Self>, AbsoluteDistance<Self>>,
         scale: Scale,
     ) -> Result<Measurement<AtomDomain<Self>, AbsoluteDistance<Self>, MO::Base, Self>>;
@@ -206,9 +208,10 @@ pub trait Noisy<MO: Accounted>: Atom + Number + Distance {
     ) -> Result<
         Measurement<AtomDomain<Self>, AbsoluteDistance<Self>, ZeroConcentratedDivergence, Self>,
     >;
-    /// Return the distribution of the noise that [`noisy`](Noisy::noisy) or
-    /// [`gaussian`](Noisy::gaussian) adds.
-    fn noise(scale: Scale, gaussian: bool) -> Noise;
+    /// Return the function that computes the distribution of the noise from its scale. The second
+    /// argument of this function states whether [`gaussian`](Noisy::gaussian) adds the noise, and
+    /// not [`noisy`](Noisy::noisy).
+    fn noise(measure: &MO) -> fn(Scale, bool) -> Noise;
     /// Return whether bounds on errors must take into account that noisy numbers are cut off at the
     /// ends of the type. Return `true` for unsigned integers, and for integers of fewer than 64
     /// bits. A noisy number below the smallest number of the type becomes the smallest number. A
@@ -227,6 +230,7 @@ where
     AbsoluteDistance<N>: NoiseLoss<Gaussian, ZeroConcentratedDivergence>,
 {
     fn noisy(
+        _: &MO,
         space: Space<AtomDomain<N>, AbsoluteDistance<N>>,
         scale: Scale,
     ) -> Result<Measurement<AtomDomain<N>, AbsoluteDistance<N>, MO::Base, N>> {
@@ -246,16 +250,12 @@ where
     {
         make_gaussian(space, scale, None)
     }
-    fn noise(scale: Scale, gaussian: bool) -> Noise {
+    fn noise(_: &MO) -> fn(Scale, bool) -> Noise {
         let real = [TypeId::of::<f32>(), TypeId::of::<f64>()].contains(&TypeId::of::<N>());
-        match (real, gaussian) {
-            (true, true) => Noise::gaussian(scale),
-            // This noise on integers is continuous, and the noisy integers are then rounded. The
-            // error that the measurement states includes the rounding.
-            (false, true) if MO::TIGHT => Noise::gaussian(scale),
-            (true, false) => Noise::laplace(scale),
-            (false, true) => Noise::discrete_gaussian(scale),
-            (false, false) => Noise::discrete_laplace(scale),
+        match (real, MO::TIGHT) {
+            (true, _) => noise_of_floats,
+            (false, true) => noise_of_integers::<true>,
+            (false, false) => noise_of_integers::<false>,
         }
     }
     fn is_cut_off() -> bool {
@@ -263,6 +263,19 @@ where
             ($($t:ty)*) => { [$(TypeId::of::<$t>()),*].contains(&TypeId::of::<N>()) };
         }
         is_one_of!(i8 i16 i32 u8 u16 u32 u64 u128 usize)
+    }
+}
+
+fn noise_of_floats(scale: Scale, gaussian: bool) -> Noise {
+    if gaussian { Noise::gaussian(scale) } else { Noise::laplace(scale) }
+}
+fn noise_of_integers<const TIGHT: bool>(scale: Scale, gaussian: bool) -> Noise {
+    match gaussian {
+        // This noise on integers is continuous, and the noisy integers are then rounded. The error
+        // that the measurement states includes the rounding.
+        true if TIGHT => Noise::gaussian(scale),
+        true => Noise::discrete_gaussian(scale),
+        false => Noise::discrete_laplace(scale),
     }
 }
 
@@ -284,6 +297,7 @@ where
 pub struct Budget<MO: Measure> {
     pub(crate) amount: MO::Distance,
     pub(crate) parts: Vec<Exact>,
+    pub(crate) measure: MO,
 }
 impl Budget<MaxDivergence> {
     /// Make a budget of pure differential privacy.
@@ -317,7 +331,7 @@ impl Budget<ZeroConcentratedDivergence> {
         Budget::new(positive("rho", rho)?)
     }
 }
-impl<MO: Accounted> Budget<MO> {
+impl<MO: Measure> Budget<MO> {
     /// Return the amount of the budget, as it was stated. The
     /// [exact amount](Budget::exact_amount) is what releases can spend.
     pub fn amount(&self) -> &MO::Distance {
@@ -327,6 +341,8 @@ impl<MO: Accounted> Budget<MO> {
     pub fn exact_amount(&self) -> &[Exact] {
         &self.parts
     }
+}
+impl<MO: Accounted> Budget<MO> {
     /// Replace each part of this budget by the shortest decimal number that is read as the same
     /// float. This is the number that a person wrote.
     ///
@@ -351,8 +367,9 @@ impl<MO: Accounted> Budget<MO> {
         Budget::of(amount, Exact::written)
     }
     fn of(amount: MO::Distance, read: fn(f64) -> Result<Exact>) -> Result<Self> {
-        let parts = exact(&MO::default().split(&amount)?, read)?;
-        Ok(Budget { amount, parts })
+        let measure = MO::default();
+        let parts = exact(&measure.split(&amount)?, read)?;
+        Ok(Budget { amount, parts, measure })
     }
 }
 pub(super) fn exact(numbers: &[f64], read: fn(f64) -> Result<Exact>) -> Result<Vec<Exact>> {

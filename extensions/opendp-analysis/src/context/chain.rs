@@ -13,11 +13,11 @@ use opendp_core::{
 use opendp_measurements::accounting::{
     concentrated_epsilon, joined_epsilon, mu_squared_of_choices,
 };
-use opendp_measurements::{Scale, SelectionMeasure, make_composition};
+use opendp_measurements::{Scale, Selects, make_composition};
 use opendp_transformations::{Alpha, increase};
 
 use super::draft::{Bound, Built, Dials, Losses, OfTable, Square, TableMap};
-use super::{Accounted, Noisy, Table, TableDomain};
+use super::{BudgetMeasure, Noisy, Table, TableDomain};
 use crate::private_quantiles::{levels, rank_bound};
 use crate::{make_private_quantile, make_private_quantiles};
 
@@ -163,7 +163,7 @@ pub(super) fn quantiles_bound(candidates: usize, alphas: &[f64]) -> Bound {
 }
 /// Make a measurement that chooses candidates for several quantiles of rows. The chosen candidates
 /// are in increasing order.
-pub(super) fn several<T: Atom + Number, MB: SelectionMeasure>(
+pub(super) fn several<T: Atom + Number, MB: Selects>(
     rows: ColumnSpace<T>,
     measure: MB,
     candidates: &[T],
@@ -235,63 +235,68 @@ pub(super) fn release_of_tables<D: Domain, MB: Measure, TO: Carrier>(
     Measurement::new(space.clone(), measure, function, map).with_accuracy_of(members)
 }
 /// State the loss of a release in the measure of the budget, by [`Accounted::lift`].
-pub(super) fn of_base<MO: Accounted, TO: Carrier>(
+pub(super) fn of_base<MO: BudgetMeasure, TO: Carrier>(
+    measure: &MO,
     release: &OfTable<MO::Base, TO>,
 ) -> Built<MO, TO> {
-    Built::new(release, lifted(release.privacy_map()))
+    Built::new(release, lifted(measure, release.privacy_map()))
 }
-fn lifted<MO: Accounted>(base: TableMap<MO::Base>) -> Losses<MO> {
-    let exact = base.clone();
-    let map = PrivacyMap::new(move |d_in| MO::lift(base.eval(d_in)?))
-        .with_exact(move |d_in| MO::lift_exact(exact.eval_exact(&MO::Base::default(), d_in)?));
-    Losses::stated(map)
+fn lifted<MO: BudgetMeasure>(measure: &MO, base: TableMap<MO::Base>) -> Losses<MO> {
+    let (exact, lift, lift_exact) = (base.clone(), measure.clone(), measure.clone());
+    let map = PrivacyMap::new(move |d_in| lift.lifted(base.eval(d_in)?)).with_exact(move |d_in| {
+        lift_exact.lifted_exact(exact.eval_exact(&lift_exact.base(), d_in)?)
+    });
+    Losses::stated(measure, map)
 }
 /// State the loss of a `mu`-GDP (Gaussian differentially private) release as an epsilon at a delta.
 /// The function `squared` computes `mu^2` from the zero-concentrated loss `rho` of the release. For
 /// continuous Gaussian noise, `squared` is [`squared_of_gaussian`].
-pub(super) fn of_normal<MO: Accounted, TO: Carrier>(
+pub(super) fn of_normal<MO: BudgetMeasure, TO: Carrier>(
+    measure: &MO,
     release: &OfTable<ZeroConcentratedDivergence, TO>,
     delta: f64,
     squared: fn(&Exact) -> Result<Exact>,
 ) -> Built<MO, TO> {
-    Built::new(release, normal(rho_of(release.privacy_map()), delta, squared))
+    Built::new(release, normal(measure, rho_of(release.privacy_map()), delta, squared))
 }
-fn normal<MO: Accounted>(
+fn normal<MO: BudgetMeasure>(
+    measure: &MO,
     rho: Square,
     delta: f64,
     squared: fn(&Exact) -> Result<Exact>,
 ) -> Losses<MO> {
     let mu_squared: Square = Arc::new(move |d_in: &u32| squared(&rho(d_in)?));
-    let square = mu_squared.clone();
+    let (square, lift) = (mu_squared.clone(), measure.clone());
     let map = PrivacyMap::new(move |d_in: &u32| {
         let mu = square(d_in)?.to_f64_up().inf_sqrt()?;
-        MO::lift_approximate((joined_epsilon(0.0, mu, delta)?, delta))
+        lift.lifted_approximate((joined_epsilon(0.0, mu, delta)?, delta))
     });
-    Losses { mu_squared: Some(mu_squared), ..Losses::stated(map) }
+    Losses { mu_squared: Some(mu_squared), ..Losses::stated(measure, map) }
 }
 /// State the loss of Gaussian noise as an epsilon at a delta. The noise was added to a number by
 /// [`gaussian_on`], or to several counts by `Counts::gaussian`. If the noise is discrete, the `rho`
 /// of the release determines the stated loss.
-pub(super) fn of_gaussian<MO: Accounted, TO: Carrier>(
+pub(super) fn of_gaussian<MO: BudgetMeasure, TO: Carrier>(
+    measure: &MO,
     release: &OfTable<ZeroConcentratedDivergence, TO>,
     (delta, discrete): (f64, bool),
 ) -> Built<MO, TO> {
     if !discrete {
-        return of_normal(release, delta, squared_of_gaussian);
+        return of_normal(measure, release, delta, squared_of_gaussian);
     }
-    Built::new(release, concentrated(rho_of(release.privacy_map()), delta))
+    Built::new(release, concentrated(measure, rho_of(release.privacy_map()), delta))
 }
-fn concentrated<MO: Accounted>(rho: Square, delta: f64) -> Losses<MO> {
-    let stated = rho.clone();
+fn concentrated<MO: BudgetMeasure>(measure: &MO, rho: Square, delta: f64) -> Losses<MO> {
+    let (stated, lift) = (rho.clone(), measure.clone());
     let map = PrivacyMap::new(move |d_in: &u32| {
         let epsilon = concentrated_epsilon(stated(d_in)?.to_f64_up(), delta)?;
-        MO::lift_approximate((epsilon, delta))
+        lift.lifted_approximate((epsilon, delta))
     });
-    Losses { discrete: Some(rho), ..Losses::stated(map) }
+    Losses { discrete: Some(rho), ..Losses::stated(measure, map) }
 }
 /// Make a measurement that adds Gaussian noise to a number. On integers, the noise is discrete if
 /// `dials.discrete` is `true`.
-pub(super) fn gaussian_on<MO: Accounted, N: Noisy<MO>>(
+pub(super) fn gaussian_on<MO: BudgetMeasure, N: Noisy<MO>>(
     number: Space<AtomDomain<N>, AbsoluteDistance<N>>,
     dials: Dials,
 ) -> Result<Measurement<AtomDomain<N>, AbsoluteDistance<N>, ZeroConcentratedDivergence, N>> {
@@ -321,12 +326,13 @@ pub(super) fn gaussian_on<MO: Accounted, N: Noisy<MO>>(
 /// the losses of each level is at most the range `r` of one choice that depends on all changed
 /// rows. The `rho` of the level is stated as `r^2 / 8`. Let `rho` be the `rho` of the release,
 /// which is the sum over the `k` levels. Each level has `rho / k`, so `r` is `sqrt(8 rho / k)`.
-pub(super) fn of_choices<MO: Accounted, TO: Carrier>(
+pub(super) fn of_choices<MO: BudgetMeasure, TO: Carrier>(
+    measure: &MO,
     release: &OfTable<ZeroConcentratedDivergence, TO>,
     (delta, choices): (f64, Option<u32>),
 ) -> Built<MO, TO> {
     let rho = rho_of(release.privacy_map());
-    let losses = normal(rho.clone(), delta, mu_squared_of_choices);
+    let losses = normal(measure, rho.clone(), delta, mu_squared_of_choices);
     Built::new(release, Losses { rho: Some(rho), choices, ..losses })
 }
 /// Return the function that computes the `rho` of a release.

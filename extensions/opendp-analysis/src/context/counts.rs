@@ -2,13 +2,12 @@
 
 use opendp_core::arith::InfCast;
 use opendp_core::{
-    L1Distance, L2Distance, MetricOn, Result, Space, StabilityMap, TheMeasure, Transformation,
+    L1Distance, L2Distance, MetricOn, Result, Space, StabilityMap, Transformation,
     ZeroConcentratedDivergence,
 };
-use opendp_measurements::{make_continuous_gaussian, make_gaussian, make_noise};
+use opendp_measurements::{make_continuous_gaussian, make_gaussian};
 use opendp_transformations::Norm;
 
-use super::Accounted;
 use super::chain::{Column, TableTotal};
 use super::draft::{Dials, OfTable};
 
@@ -47,7 +46,7 @@ impl Counts {
     }
     /// Return the transformation with a map that bounds the changes of all counts together in the
     /// norm `N`.
-    fn in_norm<N>(&self) -> Result<TableTotal<Column<i64>, N>>
+    pub(super) fn in_norm<N>(&self) -> Result<TableTotal<Column<i64>, N>>
     where
         N: Norm + MetricOn<Column<i64>>,
     {
@@ -59,11 +58,6 @@ impl Counts {
         let output = Space::new(self.total.output().domain().clone(), N::default())?;
         let (input, function) = (self.total.input().clone(), self.total.function().clone());
         Ok(Transformation::new(input, output, function, map))
-    }
-    /// Add the noise of the measure `MO::Base`.
-    pub(super) fn noisy<MO: Accounted>(&self, dials: Dials) -> Result<OfTable<MO::Base, Vec<i64>>> {
-        let measure = TheMeasure(MO::Base::default());
-        self.in_norm::<MO::Norm>()?.then(|counts| make_noise(counts, measure, dials.scale, None))
     }
     /// Add Gaussian noise. The noise is discrete if `dials.discrete` is `true`.
     pub(super) fn gaussian(

@@ -10,7 +10,7 @@ use opendp_measurements::accounting::SharePair;
 use super::account::Cost;
 use super::question::Question;
 use super::terms::Terms;
-use super::{Accounted, TableDomain};
+use super::{BudgetMeasure, TableDomain};
 use crate::truncated_threshold::MOST;
 
 /// A measurement whose input is a table.
@@ -29,7 +29,8 @@ pub(crate) type Square = Arc<dyn Fn(&u32) -> Result<Exact> + Send + Sync>;
 
 /// The losses of a release. If the release is `mu`-GDP (Gaussian differentially private),
 /// `mu_squared` computes the square of this `mu`.
-pub(crate) struct Losses<MO: Accounted> {
+pub(crate) struct Losses<MO: BudgetMeasure> {
+    pub(crate) measure: MO,
     /// The loss in the measure of the budget.
     pub(crate) map: TableMap<MO>,
     pub(crate) mu_squared: Option<Square>,
@@ -42,13 +43,14 @@ pub(crate) struct Losses<MO: Accounted> {
     /// The `rho` of the release, if the release has discrete Gaussian noise on integers.
     pub(crate) discrete: Option<Square>,
 }
-impl<MO: Accounted> Losses<MO> {
+impl<MO: BudgetMeasure> Losses<MO> {
     /// Make a `Losses` from the map in the measure of the budget. Leave all other fields empty.
-    pub(crate) fn stated(map: TableMap<MO>) -> Self {
-        Losses { map, mu_squared: None, rho: None, choices: None, discrete: None }
+    pub(crate) fn stated(measure: &MO, map: TableMap<MO>) -> Self {
+        let measure = measure.clone();
+        Losses { measure, map, mu_squared: None, rho: None, choices: None, discrete: None }
     }
     pub(crate) fn exact(&self, d_in: &u32) -> Result<Vec<Exact>> {
-        self.map.eval_exact(&MO::default(), d_in)
+        self.map.eval_exact(&self.measure, d_in)
     }
     pub(crate) fn cost(&self, d_in: &u32) -> Result<Cost> {
         let loss_of =
@@ -71,15 +73,16 @@ impl<MO: Accounted> Losses<MO> {
 }
 
 /// A measurement of a table, and its losses.
-pub(crate) struct Built<MO: Accounted, TO: Carrier> {
+pub(crate) struct Built<MO: BudgetMeasure, TO: Carrier> {
     measurement: OfTable<MO, TO>,
     losses: Losses<MO>,
 }
-impl<MO: Accounted, TO: Carrier> Built<MO, TO> {
+impl<MO: BudgetMeasure, TO: Carrier> Built<MO, TO> {
     /// Replace the privacy map of a release by the map in `losses`. The new map states the loss in
     /// the measure of the budget. `losses` must be the losses of this release.
     pub(crate) fn new<MB: Measure>(release: &OfTable<MB, TO>, losses: Losses<MO>) -> Self {
-        Built { measurement: release.with_loss(MO::default(), losses.map.clone()), losses }
+        let measure = losses.measure.clone();
+        Built { measurement: release.with_loss(measure, losses.map.clone()), losses }
     }
 }
 
@@ -103,11 +106,11 @@ impl Dials {
 }
 
 /// A query whose noise is not known yet.
-pub(crate) struct Draft<'c, MO: Accounted, TO: Carrier> {
+pub(crate) struct Draft<'c, MO: BudgetMeasure, TO: Carrier> {
     pub(crate) terms: Terms<'c, MO>,
     pub(crate) build: Result<Build<MO, TO>>,
 }
-impl<'c, MO: Accounted, TO: Carrier> Draft<'c, MO, TO> {
+impl<'c, MO: BudgetMeasure, TO: Carrier> Draft<'c, MO, TO> {
     /// Find the least noise of the measure [`Accounted::Base`] that fits the query's share of the
     /// budget.
     pub(crate) fn solve(&self) -> Result<Question<'c, MO, TO>> {

@@ -15,7 +15,7 @@ use opendp_core::{Error, Result};
 use serde_json::Value as Json;
 
 use super::plan::{Goal, Plan};
-use super::{Accounted, Noisy, Query, Statistic};
+use super::{BudgetMeasure, Noisy, Query, Statistic};
 pub use answer::{GroupAnswer, GroupRow};
 use asked::Needs;
 pub use asked::{AskedGroups, SolvedGroups};
@@ -61,7 +61,7 @@ use releases::Numbers;
 /// # Ok::<(), opendp_core::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct Groups<'c, MO: Accounted> {
+pub struct Groups<'c, MO: BudgetMeasure> {
     query: Query<'c, MO>,
     names: Vec<String>,
     keys: Keys,
@@ -85,7 +85,7 @@ enum What {
     Variance(String, (f64, f64)),
     Quantiles(String, Vec<f64>, Vec<f64>),
 }
-impl<'c, MO: Accounted> Groups<'c, MO> {
+impl<'c, MO: BudgetMeasure> Groups<'c, MO> {
     pub(super) fn new(query: Query<'c, MO>, names: Vec<String>) -> Self {
         let twice = names.iter().enumerate().find(|(place, name)| names[..*place].contains(name));
         let wrong = match twice {
@@ -248,8 +248,9 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
         usize::from(counts) + needs.sums.len() + needs.squares.len() + quantiles.count()
     }
 }
-impl<'c, MO: Accounted> Groups<'c, MO>
+impl<'c, MO: BudgetMeasure> Groups<'c, MO>
 where
+    i64: Noisy<MO>,
     f64: Noisy<MO>,
 {
     /// Find the noise of all releases, within the share of the budget for this question. Each of
@@ -274,7 +275,7 @@ where
     }
 }
 
-impl<MO: Accounted> fmt::Debug for Groups<'_, MO> {
+impl<MO: BudgetMeasure> fmt::Debug for Groups<'_, MO> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Groups").field("by", &self.names).finish_non_exhaustive()
     }

@@ -21,7 +21,7 @@ use opendp_measurements::Scale;
 use opendp_measurements::accounting::joined_epsilon;
 
 use super::account::Reserve;
-use super::{Accounted, Budget, Context};
+use super::{Budget, BudgetMeasure, Context};
 pub use answers::Answers;
 use answers::another;
 use drafted::{Drafted, Units};
@@ -104,7 +104,7 @@ pub enum Goal {
 /// println!("{:?}, {}", answers.take(by_city)?.value, answers.take(mean)?.value);
 /// # Ok::<(), opendp_core::Error>(())
 /// ```
-pub struct Plan<'c, MO: Accounted> {
+pub struct Plan<'c, MO: BudgetMeasure> {
     context: &'c Context<MO>,
     number: PlanNumber,
     id: Option<String>,
@@ -158,7 +158,7 @@ impl<TO> fmt::Debug for Asked<TO> {
     }
 }
 
-impl<'c, MO: Accounted> Plan<'c, MO> {
+impl<'c, MO: BudgetMeasure> Plan<'c, MO> {
     pub(super) fn new(context: &'c Context<MO>) -> Self {
         Plan {
             context,
@@ -236,14 +236,14 @@ impl<'c, MO: Accounted> Plan<'c, MO> {
             if let Some(all) = mode.demand(&self.items) {
                 least = least.min(match endowed.delta {
                     Some(delta) => joined_epsilon(all.pure, all.square.sqrt(), delta)?,
-                    None if MO::SQUARES => all.square / 2.0,
+                    None if self.context.measure.facts().squares => all.square / 2.0,
                     None => all.pure,
                 });
             }
         }
         let mut parts = vec![least];
         parts.extend(endowed.full_delta);
-        MO::default().join(&parts)
+        self.context.measure.join(&parts)
     }
     /// Find the scales of all questions. A question with a wanted accuracy gets about the largest
     /// scale that reaches this accuracy. The questions with weights get the remaining part of the
@@ -355,7 +355,7 @@ pub(super) struct Setting {
     discrete: bool,
 }
 
-impl<MO: Accounted> fmt::Debug for Plan<'_, MO> {
+impl<MO: BudgetMeasure> fmt::Debug for Plan<'_, MO> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Plan").field("questions", &self.drafts.len()).finish_non_exhaustive()
     }

@@ -6,21 +6,23 @@ use std::fmt;
 
 use opendp_core::arith::Exact;
 use opendp_core::{
-    AbsoluteDistance, Atom, AtomDomain, Carrier, Error, HashableAtom, L01InfDistance, MapDomain,
-    Result, Space, SymmetricDistance, VectorDomain,
+    AbsoluteDistance, Atom, AtomDomain, Carrier, Error, HashableAtom, MapDomain, Result, Space,
+    SymmetricDistance, VectorDomain,
 };
+use opendp_measurements::Scale;
 use opendp_transformations::make_count;
 
+use super::budget::{CountsDistance, CountsRelease};
 use super::chain::{Chain, TableTotal, gaussian_on, halved, of_base, of_gaussian, total_of_tables};
 use super::counts::Counts;
 use super::draft::{Build, Built, Dials, Draft, Losses};
 use super::report::ErrorIn;
 use super::table::Source;
 use super::terms::{FOUND, Terms};
-use super::{Accounted, Budget, Context, Groups, Noisy, Rows, Statistic, WithDelta};
+use super::{Budget, BudgetMeasure, Context, Groups, Noisy, Rows, Statistic};
 
 /// The start of a query: a limit on the cost of the query, and the rows that the query uses.
-pub struct Query<'c, MO: Accounted> {
+pub struct Query<'c, MO: BudgetMeasure> {
     pub(super) context: &'c Context<MO>,
     pub(super) wanted: Option<Vec<Exact>>,
     title: Option<String>,
@@ -28,7 +30,7 @@ pub struct Query<'c, MO: Accounted> {
     failed: Option<Error>,
     about: String,
 }
-impl<MO: Accounted> Clone for Query<'_, MO> {
+impl<MO: BudgetMeasure> Clone for Query<'_, MO> {
     fn clone(&self) -> Self {
         Query {
             context: self.context,
@@ -40,7 +42,7 @@ impl<MO: Accounted> Clone for Query<'_, MO> {
         }
     }
 }
-impl<'c, MO: Accounted> Query<'c, MO> {
+impl<'c, MO: BudgetMeasure> Query<'c, MO> {
     pub(crate) fn new(context: &'c Context<MO>) -> Self {
         let source = Source::default();
         Query { context, wanted: None, title: None, source, failed: None, about: String::new() }
@@ -119,7 +121,10 @@ impl<'c, MO: Accounted> Query<'c, MO> {
     /// Two tables of the same size at symmetric distance `d_in` differ in `d_in / 2` replaced rows.
     /// Each replaced row changes the count by at most one: the filters keep or drop the old row,
     /// and keep or drop the new row.
-    pub fn count(self) -> Statistic<'c, MO, i64> {
+    pub fn count(self) -> Statistic<'c, MO, i64>
+    where
+        i64: Noisy<MO>,
+    {
         let total = || -> Result<Number<i64>> {
             let rows = VectorDomain::new(AtomDomain::<bool>::default());
             let count = make_count(Space::new(rows, SymmetricDistance)?)?;
@@ -140,49 +145,59 @@ impl<'c, MO: Accounted> Query<'c, MO> {
         total: Result<Number<N>>,
     ) -> Statistic<'c, MO, N> {
         let build = total.map(|total| -> Build<MO, N> {
+            let measure = self.context.measure().clone();
             Box::new(move |dials| match dials.delta {
                 Some(delta) => {
                     let release = total.then(|number| gaussian_on::<MO, N>(number, dials))?;
-                    Ok(of_gaussian(&release, (delta, dials.discrete)))
+                    Ok(of_gaussian(&measure, &release, (delta, dials.discrete)))
                 }
-                None => Ok(of_base(&total.then(|number| N::noisy(number, dials.scale))?)),
+                None => {
+                    let noisy = total.then(|number| N::noisy(&measure, number, dials.scale))?;
+                    Ok(of_base(&measure, &noisy))
+                }
             })
         });
-        let mut draft = self.draft(what, MO::NOISE, build);
-        draft.terms.noise = Some(N::noise);
+        let (noise, kind) =
+            (N::noise(self.context.measure()), self.context.measure().facts().noise);
+        let mut draft = self.draft(what, kind, build);
+        draft.terms.noise = Some(noise);
         draft.terms.cut_off = <N as Noisy<MO>>::is_cut_off();
         Statistic::new(draft)
     }
     /// Make a statistic that adds noise to counts.
-    pub(super) fn counts(
-        self,
-        what: String,
-        counts: Result<Counts>,
-    ) -> Statistic<'c, MO, Vec<i64>> {
+    pub(super) fn counts(self, what: String, counts: Result<Counts>) -> Statistic<'c, MO, Vec<i64>>
+    where
+        i64: Noisy<MO>,
+    {
         let build = counts.map(|counts| -> Build<MO, Vec<i64>> {
+            let measure = self.context.measure().clone();
             Box::new(move |dials| match dials.delta {
-                Some(delta) => Ok(of_gaussian(&counts.gaussian(dials)?, (delta, dials.discrete))),
-                None => Ok(of_base(&counts.noisy::<MO>(dials)?)),
+                Some(delta) => {
+                    Ok(of_gaussian(&measure, &counts.gaussian(dials)?, (delta, dials.discrete)))
+                }
+                None => Ok(of_base(&measure, &measure.noisy_counts(&counts, dials.scale)?)),
             })
         });
-        let mut draft = self.draft(what, MO::NOISE, build);
-        draft.terms.noise = Some(<i64 as Noisy<MO>>::noise);
+        let noise = <i64 as Noisy<MO>>::noise(self.context.measure());
+        let kind = self.context.measure().facts().noise;
+        let mut draft = self.draft(what, kind, build);
+        draft.terms.noise = Some(noise);
         Statistic::new(draft)
     }
     /// Make a draft that adds noise to the counts of keys that are not public, and releases the
-    /// keys whose noisy counts reach a threshold.
+    /// keys whose noisy counts reach a threshold. `release` makes the measurement, as
+    /// [`WithDelta::threshold`](super::WithDelta::threshold) does.
     pub(super) fn counts_of_keys<K: HashableAtom>(
         self,
         what: String,
         counts: Result<CountsOfKeys<K>>,
-    ) -> Draft<'c, MO, HashMap<K, i64>>
-    where
-        MO: WithDelta,
-    {
+        release: Threshold<K, MO>,
+    ) -> Draft<'c, MO, HashMap<K, i64>> {
         let build = counts.map(|counts| -> Build<MO, HashMap<K, i64>> {
+            let measure = self.context.measure().clone();
             Box::new(move |Dials { scale, threshold, .. }| {
-                let release = counts.then(|counts| MO::threshold(counts, scale, threshold))?;
-                Ok(Built::new(&release, Losses::stated(release.privacy_map())))
+                let release = counts.then(|counts| release(&measure, counts, scale, threshold))?;
+                Ok(Built::new(&release, Losses::stated(&measure, release.privacy_map())))
             })
         });
         let mut draft = self.draft(what, FOUND, build);
@@ -223,10 +238,14 @@ impl<'c, MO: Accounted> Query<'c, MO> {
 /// A number that is computed from a table. Noise is not added yet.
 pub(super) type Number<N> = TableTotal<AtomDomain<N>, AbsoluteDistance<N>>;
 /// The counts of the keys in a table. Noise is not added yet.
-pub(super) type CountsOfKeys<K> =
-    TableTotal<MapDomain<AtomDomain<K>, AtomDomain<i64>>, L01InfDistance<AbsoluteDistance<i64>>>;
+pub(super) type CountsOfKeys<K> = TableTotal<KeyDomain<K>, CountsDistance>;
 
-impl<MO: Accounted> fmt::Debug for Query<'_, MO> {
+/// A function that makes the measurement of counts by a noise scale and a threshold.
+pub(super) type Threshold<K, MO> =
+    fn(&MO, Space<KeyDomain<K>, CountsDistance>, Scale, f64) -> Result<CountsRelease<K, MO>>;
+type KeyDomain<K> = MapDomain<AtomDomain<K>, AtomDomain<i64>>;
+
+impl<MO: BudgetMeasure> fmt::Debug for Query<'_, MO> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Query").finish_non_exhaustive()
     }

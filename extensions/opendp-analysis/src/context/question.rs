@@ -12,18 +12,19 @@ use opendp_measurements::{Intervals, Released, Scale, confidence_interval, is_ne
 use super::account::Cost;
 use super::draft::{Bound, OfTable};
 use super::groups::Subject;
+use super::measure::name_of;
 use super::possible::{move_into, released};
 use super::report::{Entry, ErrorIn};
 use super::terms::DISCRETE;
-use super::{Accounted, Context, Noised};
+use super::{BudgetMeasure, Context, Noised};
 
 /// A question that is ready to be asked. Its noise is known, and its cost fits its share of the
 /// budget. Nothing has been spent.
-pub struct Question<'c, MO: Accounted, TO: Carrier> {
+pub struct Question<'c, MO: BudgetMeasure, TO: Carrier> {
     pub(super) known: Known<'c, MO>,
     pub(super) measurement: OfTable<MO, TO>,
 }
-impl<MO: Accounted, TO: Carrier> Question<'_, MO, TO> {
+impl<MO: BudgetMeasure, TO: Carrier> Question<'_, MO, TO> {
     /// Return the scale of the noise.
     pub fn scale(&self) -> f64 {
         self.known.scale.value()
@@ -117,7 +118,7 @@ impl<MO: Accounted, TO: Carrier> Question<'_, MO, TO> {
         Ok(Answer { value, accuracy, measurement, about })
     }
 }
-impl<MO: Accounted, TO: Carrier> fmt::Debug for Question<'_, MO, TO> {
+impl<MO: BudgetMeasure, TO: Carrier> fmt::Debug for Question<'_, MO, TO> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Question")
             .field("query", &self.known.words)
@@ -129,7 +130,7 @@ impl<MO: Accounted, TO: Carrier> fmt::Debug for Question<'_, MO, TO> {
 
 /// The properties of a question that are known before its release, and that do not depend on the
 /// type of its answer.
-pub(crate) struct Known<'c, MO: Accounted> {
+pub(crate) struct Known<'c, MO: BudgetMeasure> {
     pub(super) context: &'c Context<MO>,
     pub(super) words: String,
     pub(super) mechanism: &'static str,
@@ -146,7 +147,7 @@ pub(crate) struct Known<'c, MO: Accounted> {
     pub(super) subject: Option<Subject>,
     pub(super) cost: Cost,
 }
-impl<MO: Accounted> Known<'_, MO> {
+impl<MO: BudgetMeasure> Known<'_, MO> {
     /// Bound the distance of the answer from the truth. `stated` returns the accuracies that the
     /// measurement states.
     fn accuracy(
@@ -185,7 +186,7 @@ impl<MO: Accounted> Known<'_, MO> {
     pub(super) fn entry(&self, accuracy: Option<f64>, left: Vec<Exact>) -> Entry {
         Entry {
             query: self.words.clone(),
-            measure: MO::type_name().to_string(),
+            measure: name_of(self.context.measure()),
             unit: self.context.unit(),
             mechanism: self.mechanism.to_owned(),
             scale: self.scale.value(),
@@ -229,7 +230,7 @@ impl<MO: Accounted> Known<'_, MO> {
 
 /// An answer that was charged and released.
 #[derive(Clone, Debug)]
-pub struct Answer<MO: Accounted, TO: Carrier> {
+pub struct Answer<MO: BudgetMeasure, TO: Carrier> {
     /// The released value. A mean outside of the bounds of its rows, or a variance that rows within
     /// these bounds cannot have, is replaced by the nearest possible number.
     pub value: TO,
@@ -260,7 +261,7 @@ struct About {
     /// noise.
     estimates: Arc<OnceLock<Vec<Estimate>>>,
 }
-impl<MO: Accounted, TO: Carrier> Answer<MO, TO> {
+impl<MO: BudgetMeasure, TO: Carrier> Answer<MO, TO> {
     /// Return the kind of noise: "Laplace", "Gaussian" or "discrete Gaussian". For a choice among
     /// candidates, return "selection". For counts of keys that are found, return "Laplace,
     /// threshold". For a [mechanism of another crate](super::Rows::mechanism), return "other".
@@ -329,7 +330,7 @@ fn estimates_of<'a>(
     }
     Ok(made.get_or_init(|| estimates))
 }
-impl<MO: Accounted, TO: Released<Intervals = (f64, f64)>> Answer<MO, TO> {
+impl<MO: BudgetMeasure, TO: Released<Intervals = (f64, f64)>> Answer<MO, TO> {
     /// Return the released number together with the distribution of its noise, as an estimate for
     /// further computations. The estimate is the number before an impossible value was replaced, so
     /// the distribution is exact. Sums, differences, multiples and quotients of estimates also have
@@ -358,7 +359,7 @@ impl<MO: Accounted, TO: Released<Intervals = (f64, f64)>> Answer<MO, TO> {
         made.first().cloned().ok_or_else(|| Error::FailedFunction("there is no number".into()))
     }
 }
-impl<MO: Accounted, TO: Released<Intervals = Vec<(f64, f64)>>> Answer<MO, TO> {
+impl<MO: BudgetMeasure, TO: Released<Intervals = Vec<(f64, f64)>>> Answer<MO, TO> {
     /// Return the released numbers together with the distribution of their noise, as estimates for
     /// further computations.
     ///
@@ -368,7 +369,7 @@ impl<MO: Accounted, TO: Released<Intervals = Vec<(f64, f64)>>> Answer<MO, TO> {
         self.estimates_of(&self.value.intervals(&[Some(0.0)])?)
     }
 }
-impl<MO: Accounted, TO: Released> Answer<MO, TO> {
+impl<MO: BudgetMeasure, TO: Released> Answer<MO, TO> {
     /// Return an interval that contains the true number except with probability `alpha`. For
     /// several numbers, return one interval for each number. Except with probability `alpha`, all
     /// of these intervals contain their true numbers. Intervals include the error of noise, and

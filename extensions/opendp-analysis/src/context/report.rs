@@ -1,7 +1,6 @@
 //! Reports of the cost of each release.
 
 use std::fmt;
-use std::marker::PhantomData;
 
 use opendp_core::arith::Exact;
 use opendp_core::{Codec, Result};
@@ -10,7 +9,7 @@ use opendp_measurements::accounting::SharePair;
 use serde_json::{Value as Json, json};
 
 use super::account::Reserve;
-use super::{Accounted, Context, PrivacyUnit};
+use super::{BudgetMeasure, Context, Facts, PrivacyUnit};
 
 mod page;
 
@@ -144,9 +143,9 @@ pub struct Report<MO> {
     pub(crate) total: Vec<Exact>,
     pub(crate) left: Vec<Exact>,
     pub(crate) entries: Vec<Entry>,
-    pub(crate) measure: PhantomData<fn() -> MO>,
+    pub(crate) measure: MO,
 }
-impl<MO: Accounted> Report<MO> {
+impl<MO: BudgetMeasure> Report<MO> {
     /// Return the releases, in the order in which they were made.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
@@ -164,15 +163,16 @@ impl<MO: Accounted> Report<MO> {
     /// the field `spent_holds` states when `spent` is a bound, and the field `left_holds` states
     /// why `spent` and `left` need not add up to the budget.
     pub fn to_json(&self) -> Json {
+        let Facts { parts, tight, .. } = self.measure.facts();
         let mut json = json!({
             "unit": self.unit.to_string(),
             "alpha": Context::<MO>::ALPHA,
-            "budget": named(MO::PARTS, &self.budget, written_up),
-            "spent": named(MO::PARTS, &self.total, written_up),
-            "left": named(MO::PARTS, &self.left, Exact::to_f64_down),
-            "releases": releases(MO::PARTS, &self.entries),
+            "budget": named(parts, &self.budget, written_up),
+            "spent": named(parts, &self.total, written_up),
+            "left": named(parts, &self.left, Exact::to_f64_down),
+            "releases": releases(parts, &self.entries),
         });
-        if MO::TIGHT {
+        if tight {
             json["spent_holds"] = SPENT_HOLDS.into();
             json["left_holds"] = LEFT_HOLDS.into();
         }
@@ -249,16 +249,17 @@ pub fn short(value: f64) -> String {
 pub fn counted(number: &str, unit: &str) -> String {
     format!("{number} {unit}{}", if number == "1" { "" } else { "s" })
 }
-fn row<MO: Accounted>(parts: &[Exact], float: fn(&Exact) -> f64) -> String {
-    MO::PARTS.iter().zip(parts).map(|(_, part)| format!(" {:>10}", short(float(part)))).collect()
+fn row(names: &[&str], parts: &[Exact], float: fn(&Exact) -> f64) -> String {
+    names.iter().zip(parts).map(|(_, part)| format!(" {:>10}", short(float(part)))).collect()
 }
-impl<MO: Accounted> fmt::Display for Report<MO> {
+impl<MO: BudgetMeasure> fmt::Display for Report<MO> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let width = self.entries.iter().map(|entry| entry.query.chars().count()).max();
         let width = width.unwrap_or_default().clamp(5, 60);
         write!(f, "{:<width$} {:>12} {:>14}", "query", "scale", "+/- 95 %")?;
+        let parts = self.measure.facts().parts;
         let names = |f: &mut fmt::Formatter<'_>, prefix: &str| {
-            MO::PARTS.iter().try_for_each(|name| write!(f, " {:>10}", format!("{prefix}{name}")))
+            parts.iter().try_for_each(|name| write!(f, " {:>10}", format!("{prefix}{name}")))
         };
         names(f, "")?;
         writeln!(f, "  left")?;
@@ -274,16 +275,16 @@ impl<MO: Accounted> fmt::Display for Report<MO> {
             writeln!(
                 f,
                 "{} {}",
-                row::<MO>(&entry.loss, Exact::to_f64_up),
-                row::<MO>(&entry.left, Exact::to_f64_down)
+                row(parts, &entry.loss, Exact::to_f64_up),
+                row(parts, &entry.left, Exact::to_f64_down)
             )?;
         }
         write!(f, "{:<width$} {:>12} {:>14}", "all", "", "")?;
         writeln!(
             f,
             "{} {}",
-            row::<MO>(&self.total, Exact::to_f64_up),
-            row::<MO>(&self.left, Exact::to_f64_down)
+            row(parts, &self.total, Exact::to_f64_up),
+            row(parts, &self.left, Exact::to_f64_down)
         )?;
         writeln!(f, "protected: {}", self.unit)
     }

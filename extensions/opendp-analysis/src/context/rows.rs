@@ -15,11 +15,11 @@ use super::chain::{Chain, Column, OfRows, TableTotal, halved, of_base, total_of_
 use super::counts::Counts;
 use super::draft::{Bound, Build};
 use super::possible::largest_variance;
-use super::query::Number;
+use super::query::{Number, Threshold};
 use super::report::ErrorIn;
 use super::table::Source;
 use super::terms::SELECTION;
-use super::{Accounted, Choice, Noisy, Query, Statistic, TableDomain, WithDelta};
+use super::{BudgetMeasure, Choice, Noisy, Query, Statistic, TableDomain, WithDelta};
 
 mod centred;
 mod mechanism;
@@ -35,7 +35,7 @@ pub use sums::{Averaged, Summed};
 ///
 /// Steps do not return errors themselves. The error of a step is returned later, by the function
 /// that finds the noise.
-pub struct Rows<'c, MO: Accounted, T: Atom> {
+pub struct Rows<'c, MO: BudgetMeasure, T: Atom> {
     query: Query<'c, MO>,
     name: String,
     chain: Result<Chain<T>>,
@@ -55,11 +55,14 @@ enum Origin {
     /// private.
     Resized,
 }
-impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
+impl<'c, MO: BudgetMeasure, T: Atom> Rows<'c, MO, T> {
     pub(super) fn new(query: Query<'c, MO>, name: &str, chain: Result<Chain<T>>) -> Self {
         let sized = query.context.space().domain().size().is_some();
         let origin = if sized { Origin::OneForOne } else { Origin::Private };
         Rows { query, name: name.to_owned(), chain, origin }
+    }
+    pub(super) fn measure(&self) -> &MO {
+        self.query.context.measure()
     }
     fn step(mut self, next: impl FnOnce(&str, &Chain<T>) -> Result<Chain<T>>) -> Self {
         self.chain = self.chain.and_then(|chain| next(&self.name, &chain));
@@ -123,7 +126,10 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     /// known. Then one replaced row changes the count by at most one, so the map is evaluated at
     /// `d_in / 2`, rounded up. After [`resize`](Rows::resize), the proof of `make_resize` bounds
     /// this change instead.
-    pub fn count(self) -> Statistic<'c, MO, i64> {
+    pub fn count(self) -> Statistic<'c, MO, i64>
+    where
+        i64: Noisy<MO>,
+    {
         let total = self.total(steps::count(&self.chain));
         let total = total.map(|total| self.replaced(total));
         self.number("count", total)
@@ -188,6 +194,7 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     /// names of the categories.
     pub fn histogram(self, categories: Vec<T>) -> Statistic<'c, MO, Vec<i64>>
     where
+        i64: Noisy<MO>,
         T: Key,
     {
         let counts = steps::histogram(&self.chain, categories, false);
@@ -197,6 +204,7 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     /// the number of rows without a category.
     pub fn histogram_and_others(self, categories: Vec<T>) -> Statistic<'c, MO, Vec<i64>>
     where
+        i64: Noisy<MO>,
         T: Key,
     {
         let counts = steps::histogram(&self.chain, categories, true);
@@ -207,6 +215,7 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     /// an edge is in the bin above this edge. The edges are public.
     pub fn histogram_between(self, edges: Vec<T>) -> Statistic<'c, MO, Vec<i64>>
     where
+        i64: Noisy<MO>,
         T: arith::Number,
     {
         let counts = steps::histogram_between(&self.chain, edges);
@@ -219,9 +228,18 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         T: Key,
         MO: WithDelta,
     {
+        self.counts_of_keys(|_, counts, scale, threshold| MO::threshold(counts, scale, threshold))
+    }
+    pub(super) fn counts_of_keys(
+        self,
+        release: Threshold<T, MO>,
+    ) -> Statistic<'c, MO, HashMap<T, i64>>
+    where
+        T: Key,
+    {
         let counts = self.total(steps::count_by(&self.chain));
         let what = format!("counts by `{}`", self.name);
-        Statistic::new(self.query.counts_of_keys(what, counts))
+        Statistic::new(self.query.counts_of_keys(what, counts, release))
     }
     /// Choose the `k` categories with the highest noisy counts, in descending order of these
     /// counts. The categories are public.
@@ -231,12 +249,14 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     {
         let (choices, names) = (categories.len(), categories.clone());
         let scores = self.total(steps::scores(&self.chain, categories));
+        let measure = self.measure().clone();
+        let noise = measure.facts().noise;
         let build = scores.map(|scores| -> Build<MO, Vec<T>> {
             Box::new(move |dials| {
-                let measure = TheMeasure(MO::Base::default());
-                let chosen = scores
-                    .then(|scores| make_noisy_top_k(scores, measure, k, dials.scale, false))?;
-                Ok(of_base(&chosen.then(|| Ok(Function::rows_at(names.clone())))?))
+                let base = TheMeasure(measure.base());
+                let chosen =
+                    scores.then(|scores| make_noisy_top_k(scores, base, k, dials.scale, false))?;
+                Ok(of_base(&measure, &chosen.then(|| Ok(Function::rows_at(names.clone())))?))
             })
         });
         // Let `n` be the number of categories. Exponential noise is not negative. Except with
@@ -247,7 +267,7 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         // the probability that the chosen count is more than `t` below the best remaining count is
         // at most `n exp(-t / scale)`. By the union bound over the `k` choices, `n k` replaces `n`
         // in the bound.
-        let chances = choices.saturating_mul(if MO::NOISE == "Laplace" { 1 } else { k.max(1) });
+        let chances = choices.saturating_mul(if noise == "Laplace" { 1 } else { k.max(1) });
         let what = format!("top {k} of `{}`", self.name);
         let mut draft = self.query.draft(what, SELECTION, build);
         draft.terms.error_in = ErrorIn::Counts;
@@ -294,7 +314,10 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     fn histogram_of(
         self,
         counts: Result<OfRows<T, Column<i64>, L1Distance<i64>>>,
-    ) -> Statistic<'c, MO, Vec<i64>> {
+    ) -> Statistic<'c, MO, Vec<i64>>
+    where
+        i64: Noisy<MO>,
+    {
         let sized = self.is_sized() || self.origin == Origin::OneForOne;
         let counts = self.total(counts).map(|total| Counts::new(total, sized));
         self.query.counts(format!("histogram of `{}`", self.name), counts)
@@ -318,7 +341,7 @@ fn top_bound(chances: usize) -> Bound {
         logarithm.max(0.0).inf_mul(scale.value())
     })
 }
-impl<MO: Accounted, T: Atom> fmt::Debug for Rows<'_, MO, T> {
+impl<MO: BudgetMeasure, T: Atom> fmt::Debug for Rows<'_, MO, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Rows").finish_non_exhaustive()
     }

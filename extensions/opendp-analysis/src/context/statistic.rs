@@ -6,16 +6,19 @@ use opendp_core::{Carrier, Result};
 
 use super::draft::Draft;
 use super::question::Question;
-use super::{Accounted, Context, WithGaussian, WithLaplace};
+use super::{BudgetMeasure, Context, WithGaussian, WithLaplace};
 
 /// A statistic that needs noise.
-pub struct Statistic<'c, MO: Accounted, TO: Carrier>(Draft<'c, MO, TO>);
-impl<'c, MO: Accounted, TO: Carrier> Statistic<'c, MO, TO> {
+pub struct Statistic<'c, MO: BudgetMeasure, TO: Carrier>(Draft<'c, MO, TO>);
+impl<'c, MO: BudgetMeasure, TO: Carrier> Statistic<'c, MO, TO> {
     pub(super) fn new(draft: Draft<'c, MO, TO>) -> Self {
         Statistic(draft)
     }
     pub(super) fn into_draft(self) -> Draft<'c, MO, TO> {
         self.0
+    }
+    pub(super) fn measure(&self) -> &MO {
+        self.0.terms.context.measure()
     }
     /// State the range of the possible values of the statistic, if this range is known.
     pub(super) fn within(mut self, range: Option<(f64, f64)>) -> Self {
@@ -65,7 +68,7 @@ impl<'c, MO: Accounted, TO: Carrier> Statistic<'c, MO, TO> {
     /// The errors of [`noise`](Statistic::noise).
     pub fn best(self) -> Result<Question<'c, MO, TO>> {
         let first = self.0.solve();
-        if !MO::TIGHT {
+        if !self.measure().facts().tight {
             return first;
         }
         better(first, self.0.solve_gaussian())
@@ -100,8 +103,8 @@ impl<'c, MO: Accounted, TO: Carrier> Statistic<'c, MO, TO> {
     }
 }
 /// A choice among candidates, by noisy scores.
-pub struct Choice<'c, MO: Accounted, TO: Carrier>(Draft<'c, MO, TO>);
-impl<'c, MO: Accounted, TO: Carrier> Choice<'c, MO, TO> {
+pub struct Choice<'c, MO: BudgetMeasure, TO: Carrier>(Draft<'c, MO, TO>);
+impl<'c, MO: BudgetMeasure, TO: Carrier> Choice<'c, MO, TO> {
     pub(super) fn new(draft: Draft<'c, MO, TO>) -> Self {
         Choice(draft)
     }
@@ -120,12 +123,15 @@ impl<'c, MO: Accounted, TO: Carrier> Choice<'c, MO, TO> {
     /// The errors of [`Statistic::noise`].
     pub fn choose(self) -> Result<Question<'c, MO, TO>> {
         let first = self.0.solve();
-        if MO::TIGHT { better(first, self.0.solve_gaussian()) } else { first }
+        match self.0.terms.context.measure().facts().tight {
+            true => better(first, self.0.solve_gaussian()),
+            false => first,
+        }
     }
 }
 /// Return the question with the smaller bound on the error of its answer. If one of the two results
 /// is an `Err`, return the other result. If both are an `Err`, return the first one.
-fn better<'c, MO: Accounted, TO: Carrier>(
+fn better<'c, MO: BudgetMeasure, TO: Carrier>(
     first: Result<Question<'c, MO, TO>>,
     second: Result<Question<'c, MO, TO>>,
 ) -> Result<Question<'c, MO, TO>> {
@@ -138,12 +144,12 @@ fn better<'c, MO: Accounted, TO: Carrier>(
         (Err(error), Err(_)) => Err(error),
     }
 }
-impl<MO: Accounted, TO: Carrier> fmt::Debug for Statistic<'_, MO, TO> {
+impl<MO: BudgetMeasure, TO: Carrier> fmt::Debug for Statistic<'_, MO, TO> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Statistic").finish_non_exhaustive()
     }
 }
-impl<MO: Accounted, TO: Carrier> fmt::Debug for Choice<'_, MO, TO> {
+impl<MO: BudgetMeasure, TO: Carrier> fmt::Debug for Choice<'_, MO, TO> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Choice").finish_non_exhaustive()
     }

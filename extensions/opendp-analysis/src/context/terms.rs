@@ -14,7 +14,7 @@ use super::draft::{Bound, Dials, Losses};
 use super::groups::Subject;
 use super::question::Known;
 use super::report::ErrorIn;
-use super::{Accounted, Context};
+use super::{BudgetMeasure, Context};
 use crate::truncated_threshold::MOST;
 
 mod parameter;
@@ -34,7 +34,7 @@ pub(crate) type LossesAt<'a, MO> = dyn Fn(Dials) -> Result<Losses<MO>> + 'a;
 
 /// The parts of a draft that do not depend on the type of its answer. The search for the noise
 /// needs only these parts. So the search is compiled once for all types of answers.
-pub(crate) struct Terms<'c, MO: Accounted> {
+pub(crate) struct Terms<'c, MO: BudgetMeasure> {
     pub(crate) context: &'c Context<MO>,
     pub(crate) share: Result<Wanted>,
     /// Whether the query states the largest amount that it may spend.
@@ -55,7 +55,7 @@ pub(crate) struct Terms<'c, MO: Accounted> {
     /// The groups of rows that the answer is about, if the query finds the keys of groups.
     pub(crate) subject: Option<Subject>,
 }
-impl<'c, MO: Accounted> Terms<'c, MO> {
+impl<'c, MO: BudgetMeasure> Terms<'c, MO> {
     /// Find the least noise with which the query fits its share of the budget. Mechanisms in the
     /// measure [`Accounted::Base`] add this noise. If the query finds keys, also find the least
     /// threshold that fits.
@@ -146,10 +146,11 @@ impl<'c, MO: Accounted> Terms<'c, MO> {
             OTHER => "the mechanism".to_owned(),
             _ => format!("noise of scale {}", shown(scale)),
         };
+        let parts = self.context.measure().facts().parts;
         Err(Error::BudgetExceeded(format!(
             "{noise} costs {}, and the share of this query is {}; nothing was run",
-            show::<MO>(&cost, Exact::to_f64_up),
-            show::<MO>(share, Exact::to_f64_down),
+            show(parts, &cost, Exact::to_f64_up),
+            show(parts, share, Exact::to_f64_down),
         )))
     }
     /// Return the cost of a release with the noise of `dials`. The cost of Laplace noise on numbers
@@ -157,7 +158,9 @@ impl<'c, MO: Accounted> Terms<'c, MO> {
     /// a dominating pair, if `discrete_of` returns one.
     fn cost(&self, losses: &Losses<MO>, dials: Dials) -> Result<Cost> {
         let cost = losses.cost(&self.context.unit().distance())?;
-        let plain = dials.delta.is_none() && !self.threshold && MO::NOISE == "Laplace";
+        let plain = dials.delta.is_none()
+            && !self.threshold
+            && self.context.measure().facts().noise == "Laplace";
         if let Some(rho) = &losses.discrete {
             let rho = rho(&self.context.unit().distance())?;
             return Ok(Cost { pair: discrete_of(&rho, dials.scale)?, ..cost });
@@ -332,8 +335,8 @@ fn no_delta() -> Error {
     )
 }
 /// Write a loss as text, with the names of its parts.
-pub(crate) fn show<MO: Accounted>(parts: &[Exact], float: fn(&Exact) -> f64) -> String {
-    let named = MO::PARTS.iter().zip(parts);
+pub(crate) fn show(names: &[&str], parts: &[Exact], float: fn(&Exact) -> f64) -> String {
+    let named = names.iter().zip(parts);
     let named = named.map(|(name, part)| format!("{name} {}", shown(float(part))));
     named.collected().join(", ")
 }

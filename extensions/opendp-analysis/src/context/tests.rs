@@ -18,14 +18,14 @@ pub(super) fn table() -> Table {
         .with_derived("income", "age", |age: &i64| *age as f64 * 100.0)
         .unwrap()
 }
-fn context<MO: Accounted>(budget: Result<Budget<MO>>, split: Result<Split>) -> Context<MO> {
+fn context<MO: BudgetMeasure>(budget: Result<Budget<MO>>, split: Result<Split>) -> Context<MO> {
     let unit = PrivacyUnit::person(4).unwrap();
     Context::new(table(), unit, budget.unwrap(), split.unwrap()).unwrap()
 }
 fn pure(epsilon: f64, queries: usize) -> Context<MaxDivergence> {
     context(Budget::epsilon(epsilon), Split::evenly(queries))
 }
-fn incomes<MO: Accounted>(context: &Context<MO>) -> Rows<'_, MO, f64> {
+fn incomes<MO: BudgetMeasure>(context: &Context<MO>) -> Rows<'_, MO, f64> {
     context.query().column("income").impute(0.0).clamp(0.0, 9_900.3)
 }
 fn zeros(parts: &[Exact]) -> bool {
@@ -385,6 +385,7 @@ fn threads_never_overspend() {
 
 mod accuracy;
 mod admitted;
+mod erased;
 mod mechanism;
 mod neighbours;
 mod possible;

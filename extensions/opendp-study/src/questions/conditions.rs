@@ -2,7 +2,8 @@
 
 use std::ops::{Bound, Range, RangeBounds};
 
-use opendp_analysis::context::{Accounted, Query};
+use opendp_analysis::context::Query;
+use opendp_core::erased::AnyMeasure;
 use opendp_core::{Atom, Error, Result, order};
 use serde_json::Value as Json;
 
@@ -16,18 +17,16 @@ pub(super) fn refuse_nothing(nothing: bool, name: &str) -> Result<()> {
                   the two ends";
     if nothing { Err(Error::argument(name, reason)) } else { Ok(()) }
 }
-pub(super) fn among_keys<'c, MO: Accounted, T: Atom>(
-    query: Query<'c, MO>,
+pub(super) fn among_keys<'c, T: Atom>(
+    query: Query<'c, AnyMeasure>,
     name: &str,
     among: &[Json],
-) -> Result<Query<'c, MO>> {
+) -> Result<Query<'c, AnyMeasure>> {
     Ok(query.filter(name, is_among::<T>(atoms(among)?)))
 }
 /// Return whether a cell is in the list. The list is sorted first, so that a long list takes only a
 /// few comparisons for each cell.
 ///
-/// This condition and the next ones are separate functions without the type parameter `MO`. So they
-/// are compiled once for all measures.
 fn is_among<T: Atom>(among: Vec<T>) -> impl Fn(&T) -> bool {
     let among = order::sorted(&among);
     move |cell| among.get(order::below(&among, cell)) == Some(cell)

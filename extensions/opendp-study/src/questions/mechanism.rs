@@ -1,28 +1,23 @@
 //! Questions that registered constructors answer, such as mechanisms of other crates.
 
-use opendp_analysis::context::{Mechanism, Noisy, Question, Rows};
-use opendp_core::erased::AnyValue;
+use opendp_analysis::context::{Mechanism, Question, Rows};
+use opendp_core::erased::{AnyMeasure, AnyValue};
 use opendp_core::{Atom, Codec, Error, Result};
 use opendp_measurements::{Released, is_near_end};
 use serde_json::Value as Json;
 
 use super::super::document::{CellType, MechanismFields, QuestionFields, Steps};
-use super::super::mechanisms::Mechanisms;
 use super::super::outcome::{Cell, StudyAnswer};
 use super::{Asker, whole};
 use crate::caught;
 
 impl Steps {
     /// Run the chain on the rows of a column.
-    fn on<MO: Mechanisms, T: Atom>(self, rows: Rows<'_, MO, T>) -> Mechanism<'_, MO, AnyValue> {
+    fn on<T: Atom>(self, rows: Rows<'_, AnyMeasure, T>) -> Mechanism<'_, AnyMeasure, AnyValue> {
         rows.erased_mechanism("mechanism", move |rows, value| self.build(rows, value))
     }
 }
-impl<'c, MO: Mechanisms> Asker<'c, MO>
-where
-    i64: Noisy<MO>,
-    f64: Noisy<MO>,
-{
+impl<'c> Asker<'c> {
     /// Answer a question by the chain of its mechanism. If the chain has a parameter, find its
     /// value.
     pub(super) fn mechanism(
@@ -66,7 +61,7 @@ where
         column: &str,
         bounds: Option<(f64, f64)>,
         steps: Steps,
-    ) -> Result<Mechanism<'c, MO, AnyValue>> {
+    ) -> Result<Mechanism<'c, AnyMeasure, AnyValue>> {
         Ok(match self.column(column)?.kind {
             CellType::Integer => {
                 let rows = self.cells::<i64>(asked, column)?;
@@ -88,7 +83,7 @@ where
     }
     /// Run the mechanism once on a table without data. So a mechanism that fails, that panics or
     /// that is interactive is refused before anything is charged.
-    fn check_trial(&self, question: &Question<'c, MO, AnyValue>) -> Result<()> {
+    fn check_trial(&self, question: &Question<'c, AnyMeasure, AnyValue>) -> Result<()> {
         let Some(table) = self.trial else { return Ok(()) };
         let tried = caught(|| {
             let release = question.measurement().invoke(table)?;

@@ -3,10 +3,10 @@
 
 use std::marker::PhantomData;
 
-use opendp_core::erased::{AnyMeasurement, AnyValue};
+use opendp_core::erased::{AnyMeasure, AnyMeasurement, AnyValue};
 use opendp_core::{
-    Arg, Argument, Carrier, Constructed, Domain, Error, Measure, Metric, Named, Result, TypeName,
-    VectorDomain,
+    Arg, Argument, Carrier, Constructed, Domain, Error, Measure, Metric, Named, Result, TheMeasure,
+    TypeName, VectorDomain,
 };
 
 /// A list of measurements of rows, one for each part. The types of the measurements are checked
@@ -76,4 +76,14 @@ fn first(arg: &Arg) -> Option<TypeName> {
     let (domain, metric) = (made.input().domain().inner_type(), made.input().metric().inner_type());
     let names = [domain, metric, made.measure().inner_type(), <AnyValue as Named>::type_name()];
     Some(TypeName::generic("Vec", [TypeName::generic("Measurement", names)]))
+}
+/// Recover the type of a measure. `MO` can be a type that stands for this measure.
+pub(super) fn typed<MO: Measure>(measure: AnyMeasure) -> Result<MO> {
+    match measure.downcast_ref::<MO>() {
+        Ok(measure) => Ok(measure.clone()),
+        Err(error) => {
+            let measure = Arg::Made(Constructed::Measure(measure));
+            TheMeasure::from_arg(&measure).map_or(Err(error), |TheMeasure(measure)| Ok(measure))
+        }
+    }
 }

@@ -11,18 +11,18 @@ use serde_json::Value as Json;
 use super::super::chain::increasing;
 use super::super::plan::{Asked, Goal, Late, Noised, OfKeys, Plan, Planned, Solved};
 use super::super::question::Answer;
-use super::super::{Accounted, Answers, Context, ErrorIn, Noisy};
+use super::super::{Answers, BudgetMeasure, Context, ErrorIn, Noisy};
 use super::answer::{Column, GroupAnswer, Released, lost, quantile};
 use super::earlier::Subject;
 use super::keys::{Grouping, Keys, keys_and_estimates, sorted};
 use super::{Groups, Moments, What, releases};
 
 /// A question about the statistics of each group, with known noise. Nothing has been spent.
-pub struct SolvedGroups<'c, MO: Accounted> {
+pub struct SolvedGroups<'c, MO: BudgetMeasure> {
     solved: Option<Solved<'c, MO>>,
     asked: AskedGroups,
 }
-impl<'c, MO: Accounted> SolvedGroups<'c, MO> {
+impl<'c, MO: BudgetMeasure> SolvedGroups<'c, MO> {
     pub(super) fn new(plan: Plan<'c, MO>, asked: AskedGroups) -> Result<Self> {
         let solved = if plan.is_empty() { None } else { Some(plan.solve()?) };
         Ok(SolvedGroups { solved, asked })
@@ -170,7 +170,7 @@ enum Counts {
 }
 /// A question about groups, while it is added to a plan. If a question of the plan finds the keys
 /// of these groups, `finds` is the handle of that question.
-struct About<'c, MO: Accounted> {
+struct About<'c, MO: BudgetMeasure> {
     groups: Groups<'c, MO>,
     grouping: Grouping,
     finds: Option<Asked<HashMap<String, i64>>>,
@@ -182,8 +182,9 @@ struct AskedColumn {
     sums: Asked<Vec<f64>>,
     squares: Option<Asked<Vec<f64>>>,
 }
-impl<'c, MO: Accounted> Plan<'c, MO>
+impl<'c, MO: BudgetMeasure> Plan<'c, MO>
 where
+    i64: Noisy<MO>,
     f64: Noisy<MO>,
 {
     /// Add a question about groups. A weight applies to errors in units of the largest change that
@@ -328,7 +329,7 @@ where
         Ok(AskedColumn { name: name.clone(), moments, sums, squares: Some(squares) })
     }
 }
-impl<MO: Accounted> Answers<MO> {
+impl<MO: BudgetMeasure> Answers<MO> {
     /// Take the answer to a question about groups.
     ///
     /// # Errors
@@ -364,7 +365,7 @@ impl<MO: Accounted> Answers<MO> {
     }
 }
 /// Return the found keys in increasing order, and their noisy counts.
-pub(super) fn counts_of<MO: Accounted>(
+pub(super) fn counts_of<MO: BudgetMeasure>(
     answer: &Answer<MO, HashMap<String, i64>>,
 ) -> Result<(Vec<Vec<Json>>, Released)> {
     let (mechanism, scale) = (answer.mechanism(), answer.scale());
@@ -373,13 +374,13 @@ pub(super) fn counts_of<MO: Accounted>(
 }
 fn released<MO, TO>(answer: Answer<MO, TO>) -> Result<Released>
 where
-    MO: Accounted,
+    MO: BudgetMeasure,
     TO: opendp_measurements::Released<Intervals = Vec<(f64, f64)>>,
 {
     let (estimates, mechanism) = (answer.estimates()?.to_vec(), answer.mechanism());
     Ok(Released { estimates, mechanism, scale: answer.scale() })
 }
-impl<MO: Accounted> fmt::Debug for SolvedGroups<'_, MO> {
+impl<MO: BudgetMeasure> fmt::Debug for SolvedGroups<'_, MO> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SolvedGroups").field("asked", &self.asked).finish_non_exhaustive()
     }

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use opendp_core::{Error, Result};
 use opendp_measurements::Collected;
 
+use super::super::measure::{needs_delta, threshold};
+use super::super::query::Threshold;
 use super::super::question::Answer;
-use super::super::{Accounted, Statistic, WithDelta};
+use super::super::{BudgetMeasure, Noisy, Statistic, WithDelta};
 use super::answer::GroupAnswer;
 use super::asked::counts_of;
 use super::keys::Keys;
@@ -35,7 +37,7 @@ impl Subject {
     }
 }
 
-impl<'c, MO: Accounted> Groups<'c, MO> {
+impl<'c, MO: BudgetMeasure> Groups<'c, MO> {
     /// Find the keys of the groups, and count the rows of each group. Keys that few people have are
     /// left out. A budget with a delta is necessary. [`found`](Groups::found) takes the answer to
     /// this question. The question must not list keys, and must not have
@@ -59,9 +61,15 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
     where
         MO: WithDelta,
     {
+        self.find_by(|_, counts, scale, threshold| MO::threshold(counts, scale, threshold))
+    }
+    fn find_by(&self, release: Threshold<String, MO>) -> Statistic<'c, MO, HashMap<String, i64>>
+    where
+        i64: Noisy<MO>,
+    {
         let wrong = self.wrong.clone().or_else(|| self.check_finds("find", true).err());
         let query = self.query.clone().failing(wrong);
-        releases::found(query, self.subject(), &format!("counts by {}", self.by()))
+        releases::found(query, self.subject(), &format!("counts by {}", self.by()), release)
     }
     /// Find the keys of the groups, and compute the statistics of these groups, in one question.
     /// Keys that few people have are left out. A budget with a delta is necessary. One search finds
@@ -89,6 +97,19 @@ impl<'c, MO: Accounted> Groups<'c, MO> {
     {
         self.finder = Some(Groups::find);
         self
+    }
+    /// Find the keys of the groups, as [`find_keys`](Groups::find_keys) does. The budget is checked
+    /// at run time.
+    ///
+    /// # Errors
+    /// `Argument` when the budget has no delta.
+    pub fn try_find_keys(mut self) -> Result<Self>
+    where
+        i64: Noisy<MO>,
+    {
+        needs_delta(self.query.context.measure())?;
+        self.finder = Some(|groups| groups.find_by(threshold));
+        Ok(self)
     }
     /// Use the groups that [`find`](Groups::find) found. The answer also has noisy counts of these
     /// groups. Counts, means and variances are computed from these noisy counts. Consider the

@@ -21,10 +21,11 @@ use super::super::chain::{
 use super::super::counts::Counts;
 use super::super::draft::{Build, Dials};
 use super::super::query::CountsOfKeys;
+use super::super::query::Threshold;
 use super::super::report::ErrorIn;
 use super::super::table::Source;
 use super::super::terms::SELECTION;
-use super::super::{Accounted, Choice, Noisy, Query, Statistic, Table, WithDelta};
+use super::super::{BudgetMeasure, Choice, Noisy, Query, Statistic, Table};
 use super::earlier::Subject;
 use super::keys::{Grouping, no_numbers, texts};
 
@@ -47,11 +48,14 @@ pub(super) struct Numbers {
 }
 
 /// Count the rows of each group.
-pub(super) fn counts<'c, MO: Accounted>(
+pub(super) fn counts<'c, MO: BudgetMeasure>(
     query: Query<'c, MO>,
     grouping: &Grouping,
     what: &str,
-) -> Statistic<'c, MO, Vec<i64>> {
+) -> Statistic<'c, MO, Vec<i64>>
+where
+    i64: Noisy<MO>,
+{
     let counts = || -> Result<Counts> {
         let rows = Space::new(VectorDomain::new(AtomDomain::default()), SymmetricDistance)?;
         let groups = (0..grouping.count()).collected();
@@ -66,7 +70,7 @@ pub(super) fn counts<'c, MO: Accounted>(
     query.part(what).counts(what.to_owned(), counts())
 }
 /// Sum the numbers of the rows of each group.
-pub(super) fn sums<'c, MO: Accounted>(
+pub(super) fn sums<'c, MO: BudgetMeasure>(
     query: Query<'c, MO>,
     grouping: &Grouping,
     numbers: Numbers,
@@ -76,7 +80,7 @@ where
     f64: Noisy<MO>,
 {
     let (source, grouping) = (query.source.clone(), grouping.clone());
-    let space = query.context.space().clone();
+    let (space, measure) = (query.context.space().clone(), query.context.measure().clone());
     let build = || -> Result<Build<MO, Vec<f64>>> {
         let total = of_cells(&query, &numbers)?.then(make_sum)?;
         Ok(Box::new(move |Dials { scale, delta, .. }| {
@@ -85,19 +89,20 @@ where
                 let noisy = total.then(|sum| <f64 as Noisy<MO>>::gaussian(sum, scale))?;
                 let release = of_each_group(noisy, grouping.count())?;
                 let release = release_of_tables(&space, release, read);
-                return Ok(of_normal(&release, delta, squared_of_gaussian));
+                return Ok(of_normal(&measure, &release, delta, squared_of_gaussian));
             }
-            let noisy = total.then(|sum| <f64 as Noisy<MO>>::noisy(sum, scale))?;
+            let noisy = total.then(|sum| <f64 as Noisy<MO>>::noisy(&measure, sum, scale))?;
             let release = of_each_group(noisy, grouping.count())?;
-            Ok(of_base(&release_of_tables(&space, release, read)))
+            Ok(of_base(&measure, &release_of_tables(&space, release, read)))
         }))
     };
-    let mut draft = query.part(what).draft(what.to_owned(), MO::NOISE, build());
-    draft.terms.noise = Some(<f64 as Noisy<MO>>::noise);
+    let kind = query.context.measure().facts().noise;
+    let mut draft = query.part(what).draft(what.to_owned(), kind, build());
+    draft.terms.noise = Some(<f64 as Noisy<MO>>::noise(query.context.measure()));
     Statistic::new(draft)
 }
 /// Choose candidates for several quantiles of the rows of each group.
-pub(super) fn quantiles<'c, MO: Accounted>(
+pub(super) fn quantiles<'c, MO: BudgetMeasure>(
     query: Query<'c, MO>,
     grouping: &Grouping,
     numbers: Numbers,
@@ -105,7 +110,7 @@ pub(super) fn quantiles<'c, MO: Accounted>(
     what: &str,
 ) -> Choice<'c, MO, Vec<Vec<f64>>> {
     let (source, grouping) = (query.source.clone(), grouping.clone());
-    let space = query.context.space().clone();
+    let (space, measure) = (query.context.space().clone(), query.context.measure().clone());
     let bound = quantiles_bound(candidates.len(), &alphas);
     let levels = levels_of(alphas.len());
     let build = || -> Result<Build<MO, Vec<Vec<f64>>>> {
@@ -118,12 +123,12 @@ pub(super) fn quantiles<'c, MO: Accounted>(
                     cells.then(|rows| several(rows, gumbel, &candidates, &alphas, scale))?;
                 let release = of_each_group(chosen, grouping.count())?;
                 let release = release_of_tables(&space, release, read);
-                return Ok(of_choices(&release, (delta, levels)));
+                return Ok(of_choices(&measure, &release, (delta, levels)));
             }
-            let measure = MO::Base::default();
-            let chosen = cells.then(|rows| several(rows, measure, &candidates, &alphas, scale))?;
+            let base = measure.base();
+            let chosen = cells.then(|rows| several(rows, base, &candidates, &alphas, scale))?;
             let release = of_each_group(chosen, grouping.count())?;
-            Ok(of_base(&release_of_tables(&space, release, read)))
+            Ok(of_base(&measure, &release_of_tables(&space, release, read)))
         }))
     };
     let mut draft = query.part(what).draft(what.to_owned(), SELECTION, build());
@@ -133,11 +138,15 @@ pub(super) fn quantiles<'c, MO: Accounted>(
 }
 /// Count the rows of each key of the groups `subject`, and leave out keys whose noisy counts do not
 /// reach a threshold.
-pub(super) fn found<'c, MO: WithDelta>(
+pub(super) fn found<'c, MO: BudgetMeasure>(
     query: Query<'c, MO>,
     subject: Subject,
     what: &str,
-) -> Statistic<'c, MO, HashMap<String, i64>> {
+    release: Threshold<String, MO>,
+) -> Statistic<'c, MO, HashMap<String, i64>>
+where
+    i64: Noisy<MO>,
+{
     let counts = || -> Result<CountsOfKeys<String>> {
         let rows = VectorDomain::new(AtomDomain::<String>::default());
         let counts = make_count_by(Space::new(rows, SymmetricDistance)?)?;
@@ -150,8 +159,9 @@ pub(super) fn found<'c, MO: WithDelta>(
             texts(&names, &source, table).map(Cow::Owned)
         }))
     };
-    let mut draft = query.part(what).counts_of_keys(what.to_owned(), counts());
-    draft.terms.noise = Some(<i64 as Noisy<MO>>::noise);
+    let noise = <i64 as Noisy<MO>>::noise(query.context.measure());
+    let mut draft = query.part(what).counts_of_keys(what.to_owned(), counts(), release);
+    draft.terms.noise = Some(noise);
     draft.terms.subject = Some(subject);
     Statistic::new(draft)
 }
@@ -178,7 +188,7 @@ where
 }
 /// Make the transformation from the rows of one group to their numbers. If there are bounds, the
 /// numbers are clamped to the bounds.
-fn of_cells<MO: Accounted>(
+fn of_cells<MO: BudgetMeasure>(
     query: &Query<'_, MO>,
     numbers: &Numbers,
 ) -> Result<Transformation<Pairs, SymmetricDistance, Column<f64>, SymmetricDistance>> {

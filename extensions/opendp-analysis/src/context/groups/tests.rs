@@ -4,7 +4,7 @@ use opendp_measurements::accounting::joined_epsilon;
 use super::super::{Budget, Context, PrivacyUnit, Split, Table};
 use super::moments::Moments;
 use super::*;
-use crate::context::Noised;
+use crate::context::{Accounted, Noised};
 
 /// Return the values of row `i`: an education (0, 1 or 4), a sex and an age. Some ages are outside
 /// of the bounds 20 and 90.

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 
 use opendp_core::{Carrier, Error, Result};
 
-use super::super::Accounted;
+use super::super::BudgetMeasure;
 use super::super::question::Answer;
 use super::{Asked, PlanNumber};
 
@@ -18,7 +18,7 @@ pub(super) fn another() -> Error {
 /// The answer to a question, stored without its type, or the error of the question.
 pub(super) type AnyAnswer = Result<Box<dyn Any + Send>>;
 
-impl<MO: Accounted> Default for Answers<MO> {
+impl<MO: BudgetMeasure> Default for Answers<MO> {
     fn default() -> Self {
         Answers::new(PlanNumber::next(), Vec::new())
     }
@@ -29,7 +29,7 @@ pub struct Answers<MO> {
     answers: Vec<Option<AnyAnswer>>,
     measure: PhantomData<fn() -> MO>,
 }
-impl<MO: Accounted> Answers<MO> {
+impl<MO: BudgetMeasure> Answers<MO> {
     pub(super) fn new(plan: PlanNumber, answers: Vec<Option<AnyAnswer>>) -> Self {
         Answers { plan, answers, measure: PhantomData }
     }

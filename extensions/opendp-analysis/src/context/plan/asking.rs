@@ -5,11 +5,11 @@ use std::marker::PhantomData;
 use opendp_core::arith::shown;
 use opendp_core::{Carrier, Error, Result};
 
-use super::super::{Accounted, Context};
+use super::super::{BudgetMeasure, Context};
 use super::drafted::{Drafted, Planned, Units};
 use super::{Asked, Goal, Late, Plan};
 
-impl<'c, MO: Accounted> Plan<'c, MO> {
+impl<'c, MO: BudgetMeasure> Plan<'c, MO> {
     /// Add a question: a statistic or a choice. Its noise is not known yet.
     ///
     /// # Errors

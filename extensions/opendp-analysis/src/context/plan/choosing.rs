@@ -3,7 +3,7 @@
 use opendp_core::{Error, Result};
 use opendp_measurements::Scale;
 
-use super::super::Accounted;
+use super::super::BudgetMeasure;
 use super::endowed::{Best, Endowed};
 use super::solver::Item;
 use super::{Plan, Setting};
@@ -12,7 +12,7 @@ use super::{Plan, Setting};
 /// separately to each division of delta.
 const MOST_TRIALS: usize = 256;
 
-impl<MO: Accounted> Plan<'_, MO> {
+impl<MO: BudgetMeasure> Plan<'_, MO> {
     /// Describe the questions for the solver, with their thresholds. A threshold hides the counts
     /// that are below the threshold. So for a question with a weight, the threshold counts as a
     /// second error, in addition to the noise. A threshold is approximately proportional to the
@@ -60,7 +60,8 @@ impl<MO: Accounted> Plan<'_, MO> {
         for best in endowed.ways(items)?.into_iter().take(MOST_TRIALS) {
             let demand = best.mode.demand(items).unwrap_or_default();
             let scales = best.mode.scales(items, &demand, best.room);
-            let settings = settings_of(&best, items, &scales, MO::TIGHT)?;
+            let settings =
+                settings_of(&best, items, &scales, self.context.measure().facts().tight)?;
             if best.reserved.is_some() || self.admits(&best, &settings)? {
                 return Ok(Some((best, settings)));
             }

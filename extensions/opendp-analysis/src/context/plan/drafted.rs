@@ -13,28 +13,28 @@ use super::super::draft::{Dials, Draft};
 use super::super::question::Question;
 use super::super::report::{Entry, ErrorIn};
 use super::super::terms::{LossesAt, Terms};
-use super::super::{Accounted, Choice, Context, Statistic};
+use super::super::{BudgetMeasure, Choice, Context, Statistic};
 use super::Goal;
 use super::Setting;
 use super::solver::{Item, Way};
 
 /// A question for a [`Plan`](super::Plan): a [`Statistic`] or a [`Choice`].
-pub trait Planned<'c, MO: Accounted, TO: Carrier>: Sealed<'c, MO, TO> {}
-impl<'c, MO: Accounted, TO: Carrier> Planned<'c, MO, TO> for Statistic<'c, MO, TO> {}
-impl<'c, MO: Accounted, TO: Carrier> Planned<'c, MO, TO> for Choice<'c, MO, TO> {}
+pub trait Planned<'c, MO: BudgetMeasure, TO: Carrier>: Sealed<'c, MO, TO> {}
+impl<'c, MO: BudgetMeasure, TO: Carrier> Planned<'c, MO, TO> for Statistic<'c, MO, TO> {}
+impl<'c, MO: BudgetMeasure, TO: Carrier> Planned<'c, MO, TO> for Choice<'c, MO, TO> {}
 /// A question that can be converted to a draft. The noise of a draft is not known yet.
-pub trait Sealed<'c, MO: Accounted, TO: Carrier> {
+pub trait Sealed<'c, MO: BudgetMeasure, TO: Carrier> {
     #[doc(hidden)]
     #[allow(private_interfaces, reason = "the trait is sealed")]
     fn draft(self) -> Draft<'c, MO, TO>;
 }
-impl<'c, MO: Accounted, TO: Carrier> Sealed<'c, MO, TO> for Statistic<'c, MO, TO> {
+impl<'c, MO: BudgetMeasure, TO: Carrier> Sealed<'c, MO, TO> for Statistic<'c, MO, TO> {
     #[allow(private_interfaces, reason = "the trait is sealed")]
     fn draft(self) -> Draft<'c, MO, TO> {
         self.into_draft()
     }
 }
-impl<'c, MO: Accounted, TO: Carrier> Sealed<'c, MO, TO> for Choice<'c, MO, TO> {
+impl<'c, MO: BudgetMeasure, TO: Carrier> Sealed<'c, MO, TO> for Choice<'c, MO, TO> {
     #[allow(private_interfaces, reason = "the trait is sealed")]
     fn draft(self) -> Draft<'c, MO, TO> {
         self.into_draft()
@@ -149,7 +149,7 @@ impl Noised {
 const AND: &str = " and ";
 
 /// A draft of a question. The type of its answer is erased.
-pub(super) trait Drafted<MO: Accounted>: Send {
+pub(super) trait Drafted<MO: BudgetMeasure>: Send {
     /// Describe the draft for the solver. The description contains the goal, and the errors and
     /// losses of each kind of noise at scale 1.
     fn item(&self, goal: Goal, units: &Units) -> Result<Item>;
@@ -201,7 +201,7 @@ pub(super) trait Ready {
     fn entry(&self, left: Vec<Exact>) -> Entry;
     fn run(self: Box<Self>) -> Result<Box<dyn Any + Send>>;
 }
-impl<MO: Accounted, TO: Carrier> Drafted<MO> for Draft<'_, MO, TO> {
+impl<MO: BudgetMeasure, TO: Carrier> Drafted<MO> for Draft<'_, MO, TO> {
     fn item(&self, goal: Goal, units: &Units) -> Result<Item> {
         self.terms.item(goal, units, &|dials| self.losses(dials))
     }
@@ -231,15 +231,15 @@ impl<MO: Accounted, TO: Carrier> Drafted<MO> for Draft<'_, MO, TO> {
         Ok(Box::new(self.question(dials)?))
     }
 }
-impl<MO: Accounted> Terms<'_, MO> {
+impl<MO: BudgetMeasure> Terms<'_, MO> {
     fn item(&self, goal: Goal, units: &Units, losses: &LossesAt<'_, MO>) -> Result<Item> {
         let (wanted, weight) = match goal {
             Goal::Weight(weight) => (None, weight),
             Goal::Within(error) => (Some(error), 0.0),
         };
-        let unit_scale = Scale::new(1.0)?;
+        let (unit_scale, facts) = (Scale::new(1.0)?, self.context.measure().facts());
         let (plain, gaussian) = (
-            self.noise.map(|noise_of| noise_of(unit_scale, MO::NOISE == "Gaussian")),
+            self.noise.map(|noise_of| noise_of(unit_scale, facts.noise == "Gaussian")),
             self.noise.map(|noise_of| noise_of(unit_scale, true)),
         );
         let d_in = self.context.unit().distance();
@@ -255,23 +255,23 @@ impl<MO: Accounted> Terms<'_, MO> {
                 units.of(noise, false, wanted)?
             }
         };
-        let size = if MO::SQUARES { (2.0 * loss).sqrt() } else { loss };
+        let size = if facts.squares { (2.0 * loss).sqrt() } else { loss };
         let usable = |way: &Way| way.fixed.is_none_or(|scale| 0.0 < scale);
         let pure = Some(Way { size, error, fixed }).filter(usable);
-        let mut item = match MO::SQUARES {
+        let mut item = match facts.squares {
             true => Item { pure: None, gaussian: pure, choice: false, weight },
             false => Item { pure, gaussian: None, choice: false, weight },
         };
         // Gumbel noise has the same bound on the error of a choice as exponential noise, so `error`
         // and `fixed` are valid for both kinds of noise.
         item.choice = self.noise.is_none() && !self.threshold;
-        if MO::TIGHT && item.choice {
+        if facts.tight && item.choice {
             let dials = Dials { delta: Some(0.5), ..Dials::at(1.0)? };
             let square = losses(dials)?.mu_squared(&d_in);
             let way = |square: Exact| Way { size: square.to_f64_up().sqrt(), error, fixed };
             item.gaussian = square.ok().map(way).filter(usable);
         }
-        if let (true, false, Some(noise)) = (MO::TIGHT, self.threshold, gaussian) {
+        if let (true, false, Some(noise)) = (facts.tight, self.threshold, gaussian) {
             let dials = Dials { delta: Some(0.5), ..Dials::at(1.0)? };
             let square = losses(dials)?.mu_squared(&d_in)?.to_f64_up();
             let rounded = plain == Some(Noise::discrete_laplace(unit_scale));
@@ -300,7 +300,7 @@ impl<MO: Accounted> Terms<'_, MO> {
         Ok(dials)
     }
 }
-impl<MO: Accounted, TO: Carrier> Ready for Question<'_, MO, TO> {
+impl<MO: BudgetMeasure, TO: Carrier> Ready for Question<'_, MO, TO> {
     fn cost(&self) -> &Cost {
         &self.known.cost
     }

@@ -9,7 +9,7 @@ use opendp_core::arith::Exact;
 use opendp_core::order::places;
 use opendp_measurements::accounting::AdaptiveAccount;
 
-use super::super::Accounted;
+use super::super::BudgetMeasure;
 use super::super::account::{Account, Wanted};
 use super::solver::{Demand, Endowment, Frontier, Item, Mode};
 
@@ -49,16 +49,20 @@ pub(super) struct Best {
     pub(super) whole: bool,
 }
 impl Endowed {
-    pub(crate) fn new<MO: Accounted>(account: &Account<MO>, wanted: Wanted) -> Result<Self> {
-        let (budget, alternatives) = (account.budget(), account.endowments(&wanted)?);
-        let delta = budget.get(1).map(Exact::to_f64_down).filter(|_| MO::TIGHT);
+    pub(crate) fn new<MO: BudgetMeasure>(
+        account: &Account<MO>,
+        wanted: Wanted,
+        squares: bool,
+    ) -> Result<Self> {
+        let (budget, alternatives) = (account.budget(), account.endowments(&wanted, squares)?);
+        let delta = budget.get(1).map(Exact::to_f64_down).filter(|_| account.is_tight());
         let unspent = match (budget.as_slice(), wanted) {
             ([epsilon, delta], Wanted::Fraction(part)) if account.may_reserve() => {
                 Some((epsilon.clone(), delta.clone(), part))
             }
             _ => None,
         };
-        let (tight, thresholds, full_delta) = (MO::TIGHT, 0, delta);
+        let (tight, thresholds, full_delta) = (account.is_tight(), 0, delta);
         let sixteenths = QUARTER;
         Ok(Endowed { alternatives, unspent, tight, delta, full_delta, thresholds, sixteenths })
     }

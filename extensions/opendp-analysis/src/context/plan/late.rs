@@ -9,7 +9,7 @@ use opendp_core::{Carrier, Error, Result};
 use super::super::account::Cost;
 use super::super::draft::Draft;
 use super::super::question::Answer;
-use super::super::{Accounted, Context};
+use super::super::{BudgetMeasure, Context};
 use super::answers::another;
 use super::drafted::{Drafted, Ready, Units};
 use super::solver::Item;
@@ -26,7 +26,7 @@ pub(crate) type OfKeys<'c, MO, TO> =
 /// charged cost does not depend on the keys, and is an upper bound on the cost for any number of
 /// groups (see the proof of `Grouping::of_nothing`). The releases of a plan compose adaptively, so
 /// this question may depend on the keys that were released before.
-pub(crate) struct Late<'c, MO: Accounted, TO: Carrier> {
+pub(crate) struct Late<'c, MO: BudgetMeasure, TO: Carrier> {
     /// A draft of the question for groups without rows. It determines the noise and the cost of the
     /// question.
     pub(crate) rehearsed: Draft<'c, MO, TO>,
@@ -34,7 +34,7 @@ pub(crate) struct Late<'c, MO: Accounted, TO: Carrier> {
     pub(crate) finds: usize,
     pub(crate) of_keys: OfKeys<'c, MO, TO>,
 }
-impl<MO: Accounted, TO: Carrier> Drafted<MO> for Late<'_, MO, TO> {
+impl<MO: BudgetMeasure, TO: Carrier> Drafted<MO> for Late<'_, MO, TO> {
     fn item(&self, goal: Goal, units: &Units) -> Result<Item> {
         self.rehearsed.item(goal, units)
     }

@@ -8,13 +8,13 @@ use opendp_measurements::Collected;
 
 use super::super::account::{Cost, Reserve};
 use super::super::report::Entry;
-use super::super::{Accounted, Context};
+use super::super::{BudgetMeasure, Context};
 use super::answers::{Answers, AnyAnswer, another};
 use super::drafted::{Drafted, Noised, Ready};
 use super::{Asked, PlanNumber, Setting};
 
 /// A plan whose noise is known. Nothing has been spent.
-pub struct Solved<'c, MO: Accounted> {
+pub struct Solved<'c, MO: BudgetMeasure> {
     pub(super) context: &'c Context<MO>,
     pub(super) number: PlanNumber,
     pub(super) id: Option<String>,
@@ -30,7 +30,7 @@ pub struct Solved<'c, MO: Accounted> {
     pub(super) spares: bool,
     pub(super) stretched: f64,
 }
-impl<'c, MO: Accounted> Solved<'c, MO> {
+impl<'c, MO: BudgetMeasure> Solved<'c, MO> {
     /// Return the scale of the noise of a question.
     ///
     /// # Errors
@@ -170,7 +170,7 @@ fn entries_of(
     }
     entries
 }
-impl<MO: Accounted> fmt::Debug for Solved<'_, MO> {
+impl<MO: BudgetMeasure> fmt::Debug for Solved<'_, MO> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Solved").field("settings", &self.settings).finish_non_exhaustive()
     }

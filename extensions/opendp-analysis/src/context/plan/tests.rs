@@ -3,7 +3,7 @@ use std::sync::Arc;
 use opendp_core::{Approximate, MaxDivergence};
 
 use super::super::tests::{table, tight::normal_delta};
-use super::super::{PrivacyUnit, Rows, Split, Statistic};
+use super::super::{Accounted, PrivacyUnit, Rows, Split, Statistic};
 use super::*;
 
 type Tight = Approximate<MaxDivergence>;

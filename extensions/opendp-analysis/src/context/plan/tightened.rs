@@ -6,7 +6,7 @@ use opendp_core::arith::Exact;
 use opendp_measurements::Scale;
 use opendp_measurements::accounting::{SharePair, SharedAccount};
 
-use super::super::Accounted;
+use super::super::BudgetMeasure;
 use super::endowed::Best;
 use super::solver::Item;
 use super::{Plan, Setting};
@@ -26,7 +26,7 @@ const ROUNDING: f64 = 1.0 / 12.0;
 /// distributions.
 type Tightened = (Vec<Setting>, Vec<SharePair>);
 
-impl<MO: Accounted> Plan<'_, MO> {
+impl<MO: BudgetMeasure> Plan<'_, MO> {
     /// Divide all noise scales by one factor, so that the composition of the pairs of all releases
     /// uses the whole budget. Each pair consists of two distributions, and dominates its release.
     /// Return the new noise and the pairs. Return `None` if the budget is not an epsilon and a

@@ -4,18 +4,16 @@ use opendp_core::arith::Exact;
 use opendp_report::{Account, Block, Page, Section, Spent, Table, number};
 
 use super::{Entry, ErrorIn, Report, SPENT_HOLDS, counted, short, written_up};
-use crate::context::Accounted;
+use crate::context::BudgetMeasure;
 
-impl<MO: Accounted> Report<MO> {
+impl<MO: BudgetMeasure> Report<MO> {
     /// Make a page that shows the releases and the spent budget. The caller can add sections to the
     /// page, such as charts of answers. [`Page::to_html`] writes the page.
     pub fn to_page(&self) -> Page {
         let left = self.left.iter().map(Exact::to_f64_down);
-        let left: Vec<String> = MO::PARTS
-            .iter()
-            .zip(left)
-            .map(|(part, left)| format!("{part} {}", short(left)))
-            .collect();
+        let parts = self.measure.facts().parts;
+        let left: Vec<String> =
+            parts.iter().zip(left).map(|(part, left)| format!("{part} {}", short(left))).collect();
         let budget = self.blocks().into_iter().fold(Section::new("Budget"), Section::with);
         let releases = Section::new("Releases").with(Block::Table(self.releases()));
         Page::new("Private answers")
@@ -43,7 +41,7 @@ impl<MO: Accounted> Report<MO> {
     }
     /// Show the spent and the remaining amount of each part of the budget.
     fn blocks(&self) -> Vec<Block> {
-        if MO::TIGHT {
+        if self.measure.facts().tight {
             let words = format!(
                 "The total of all releases bounds their loss {SPENT_HOLDS}. The total and the \
                  remaining budget need not add up to the whole budget, because losses compose \
@@ -69,7 +67,7 @@ impl<MO: Accounted> Report<MO> {
             let spent = self.entries.iter().map(spent).collect();
             Account { part: (*part).to_owned(), whole, left, spent }
         };
-        MO::PARTS.iter().enumerate().map(part).collect()
+        self.measure.facts().parts.iter().enumerate().map(part).collect()
     }
     /// Return a table of the budget, the total of all losses and the remaining budget. Use this
     /// table if losses compose tightly. The remaining budget is then the largest loss of one more
@@ -77,7 +75,7 @@ impl<MO: Accounted> Report<MO> {
     fn totals(&self) -> Table {
         let table = Table::new().texts("part").numbers("budget").numbers("all releases together");
         let mut table = table.numbers("left for one more release");
-        for (place, part) in MO::PARTS.iter().enumerate() {
+        for (place, part) in self.measure.facts().parts.iter().enumerate() {
             let shown = |parts: &[Exact], float: fn(&Exact) -> f64| {
                 parts.get(place).map_or_else(|| "unknown".to_owned(), |part| short(float(part)))
             };
@@ -93,7 +91,8 @@ impl<MO: Accounted> Report<MO> {
     fn releases(&self) -> Table {
         let table = Table::new().texts("question").texts("noise").numbers("scale");
         let table = table.numbers("error (95 %)");
-        let mut table = MO::PARTS.iter().fold(table, |table, part| table.numbers(*part));
+        let mut table =
+            self.measure.facts().parts.iter().fold(table, |table, part| table.numbers(*part));
         for entry in &self.entries {
             let error = entry.accuracy.map_or_else(|| "unknown".to_owned(), short);
             let error = match entry.error_in {

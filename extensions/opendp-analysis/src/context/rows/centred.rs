@@ -7,7 +7,7 @@ use opendp_transformations::make_clamp;
 
 use super::super::chain::{Chain, ColumnSpace, Step};
 use super::super::groups::Moments;
-use super::super::{Accounted, Context, Goal, Noisy, Statistic};
+use super::super::{BudgetMeasure, Context, Goal, Noisy, Statistic};
 use super::Rows;
 use super::steps::{self, Steps};
 
@@ -99,7 +99,7 @@ impl Centre {
         self.0.within(error, std::slice::from_ref(count), alpha)
     }
 }
-impl<'c, MO: Accounted> Rows<'c, MO, f64>
+impl<'c, MO: BudgetMeasure> Rows<'c, MO, f64>
 where
     f64: Noisy<MO>,
 {

@@ -9,10 +9,10 @@ use opendp_measurements::Scale;
 use super::super::chain::{ColumnSpace, OfColumn, of_base, release_of_tables};
 use super::super::draft::{Build, Draft};
 use super::super::terms::OTHER;
-use super::super::{Accounted, Question};
+use super::super::{BudgetMeasure, Question};
 use super::Rows;
 
-impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
+impl<'c, MO: BudgetMeasure, T: Atom> Rows<'c, MO, T> {
     /// Run a mechanism for which a context has no method, such as a mechanism of your own. `what`
     /// is the name of the statistic in reports.
     ///
@@ -65,10 +65,11 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     ) -> Mechanism<'c, MO, TO> {
         let build = self.chain.map(|steps| -> Build<MO, TO> {
             let (space, source) = (self.query.context.space().clone(), self.query.source.clone());
+            let measure = self.query.context.measure().clone();
             Box::new(move |dials| {
                 let made = |rows: ColumnSpace<T>| on_rows(&rows, make(rows.clone(), dials.scale)?);
                 let release = steps.measure(made)?;
-                Ok(of_base(&release_of_tables(&space, release, source.reader())))
+                Ok(of_base(&measure, &release_of_tables(&space, release, source.reader())))
             })
         });
         Mechanism(self.query.draft(format!("{what} of `{}`", self.name), OTHER, build))
@@ -88,12 +89,13 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         + Sync
         + 'static,
     ) -> Mechanism<'c, MO, AnyValue> {
+        let measure = self.measure().clone();
         self.mechanism(what, move |rows: ColumnSpace<T>, parameter| {
             let space = rows.erase();
             let made = make(&space, parameter.value())?;
             check_space(&space, made.input())?;
-            check_measure::<MO>(made.measure())?;
-            made.typed()
+            check_measure(&measure.base(), made.measure())?;
+            measure.typed(&made)
         })
     }
 }
@@ -124,21 +126,21 @@ fn check_space(
         rows.to_json()
     )))
 }
-fn check_measure<MO: Accounted>(found: &AnyMeasure) -> Result<()> {
-    if found.downcast_ref::<MO::Base>().is_ok() {
+fn check_measure(base: &impl Measure, found: &AnyMeasure) -> Result<()> {
+    if *found == base.erased() {
         return Ok(());
     }
     Err(Error::MakeMeasurement(format!(
         "the mechanism states its loss in the measure {}, and this budget needs the measure {}: \
          use another mechanism, or another kind of budget",
         found.to_json(),
-        MO::Base::default().to_json()
+        base.to_json()
     )))
 }
 
 /// A mechanism of another crate, before its noise is known. [`Rows::mechanism`] makes it.
-pub struct Mechanism<'c, MO: Accounted, TO: Carrier>(Draft<'c, MO, TO>);
-impl<'c, MO: Accounted, TO: Carrier> Mechanism<'c, MO, TO> {
+pub struct Mechanism<'c, MO: BudgetMeasure, TO: Carrier>(Draft<'c, MO, TO>);
+impl<'c, MO: BudgetMeasure, TO: Carrier> Mechanism<'c, MO, TO> {
     /// Find the least scale with which the mechanism fits the query's share of the budget.
     ///
     /// # Errors
@@ -196,7 +198,7 @@ impl<'c, MO: Accounted, TO: Carrier> Mechanism<'c, MO, TO> {
         self.0.of_scale(scale)
     }
 }
-impl<MO: Accounted, TO: Carrier> fmt::Debug for Mechanism<'_, MO, TO> {
+impl<MO: BudgetMeasure, TO: Carrier> fmt::Debug for Mechanism<'_, MO, TO> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Mechanism").field("query", &self.0.terms.words).finish_non_exhaustive()
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use opendp_core::arith::Number;
 use opendp_core::{Atom, Carrier, Error, Result, TheMeasure, ZeroConcentratedDivergence};
-use opendp_measurements::{Scale, SelectionMeasure};
+use opendp_measurements::{Scale, Selects};
 use opendp_transformations::Alpha;
 
 use super::super::chain::{
@@ -14,11 +14,11 @@ use super::super::chain::{
 use super::super::draft::{Bound, Build};
 use super::super::report::ErrorIn;
 use super::super::terms::SELECTION;
-use super::super::{Accounted, Choice};
+use super::super::{BudgetMeasure, Choice};
 use super::Rows;
 use crate::make_private_quantile;
 
-impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
+impl<'c, MO: BudgetMeasure, T: Atom> Rows<'c, MO, T> {
     /// Choose a candidate near a quantile, by noisy distances in rank. `alpha` is 0.5 for the
     /// median. The candidates are public.
     pub fn quantile(self, alpha: f64, candidates: Vec<T>) -> Choice<'c, MO, T>
@@ -28,8 +28,9 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         let bound = quantile_bound(candidates.len());
         let what = if alpha == 0.5 { "median".to_owned() } else { format!("{alpha} quantile") };
         let candidates = Arc::new(candidates);
-        let gumbel = one_of(alpha, candidates.clone());
-        self.ranks(&what, (bound, 1), one_of(alpha, candidates), gumbel)
+        let gumbel = one_of(ZeroConcentratedDivergence, alpha, candidates.clone());
+        let base = self.measure().base();
+        self.ranks(&what, (bound, 1), one_of(base, alpha, candidates), gumbel)
     }
     /// Choose candidates near several quantiles, in increasing order, in one release.
     ///
@@ -52,8 +53,10 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
     {
         let bound = quantiles_bound(candidates.len(), alphas);
         let (what, candidates) = (format!("quantiles {alphas:?}"), Arc::new(candidates));
-        let other = several_of(alphas.to_vec(), candidates.clone());
-        self.ranks(&what, (bound, alphas.len()), several_of(alphas.to_vec(), candidates), other)
+        let gumbel = ZeroConcentratedDivergence;
+        let gumbel = several_of(gumbel, alphas.to_vec(), candidates.clone());
+        let base = several_of(self.measure().base(), alphas.to_vec(), candidates);
+        self.ranks(&what, (bound, alphas.len()), base, gumbel)
     }
     /// Make a choice of candidates by their ranks. `make` makes the measurement with the noise of
     /// the base measure. `gumbel` makes the measurement with Gumbel noise under an epsilon and a
@@ -71,15 +74,16 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
         let levels = levels_of(quantiles);
         let build = self.steps_without_nan().map(|steps| -> Build<MO, TO> {
             let (space, source) = (self.query.context.space().clone(), self.query.source.clone());
+            let measure = self.query.context.measure().clone();
             Box::new(move |dials| match dials.delta {
                 Some(delta) => {
                     let release = steps.measure(|rows| gumbel(rows, dials.scale))?;
                     let release = release_of_tables(&space, release, source.reader());
-                    Ok(of_choices(&release, (delta, levels)))
+                    Ok(of_choices(&measure, &release, (delta, levels)))
                 }
                 None => {
                     let release = steps.measure(|rows| make(rows, dials.scale))?;
-                    Ok(of_base(&release_of_tables(&space, release, source.reader())))
+                    Ok(of_base(&measure, &release_of_tables(&space, release, source.reader())))
                 }
             })
         });
@@ -110,20 +114,22 @@ impl<'c, MO: Accounted, T: Atom> Rows<'c, MO, T> {
 /// A measurement that chooses candidates by Gumbel noise.
 type Chosen<T, TO> = OfColumn<T, ZeroConcentratedDivergence, TO>;
 /// Return the function that makes the measurement of one quantile at a noise scale.
-fn one_of<T: Atom + Number, MB: SelectionMeasure + Default>(
+fn one_of<T: Atom + Number, MB: Selects>(
+    measure: MB,
     alpha: f64,
     candidates: Arc<Vec<T>>,
 ) -> impl Fn(ColumnSpace<T>, Scale) -> Result<OfColumn<T, MB, T>> {
     move |rows, scale| {
-        let (measure, candidates) = (TheMeasure(MB::default()), candidates.to_vec());
+        let (measure, candidates) = (TheMeasure(measure.clone()), candidates.to_vec());
         make_private_quantile(rows, measure, candidates, Alpha::new(alpha)?, scale)
     }
 }
 /// Return the function that makes the measurement of several quantiles at a noise scale. The chosen
 /// candidates are in increasing order.
-fn several_of<T: Atom + Number, MB: SelectionMeasure + Default>(
+fn several_of<T: Atom + Number, MB: Selects>(
+    measure: MB,
     alphas: Vec<f64>,
     candidates: Arc<Vec<T>>,
 ) -> impl Fn(ColumnSpace<T>, Scale) -> Result<OfColumn<T, MB, Vec<T>>> {
-    move |rows, scale| several(rows, MB::default(), &candidates, &alphas, scale)
+    move |rows, scale| several(rows, measure.clone(), &candidates, &alphas, scale)
 }

@@ -3,13 +3,13 @@
 use opendp_core::search::{Outcome, find_boundary};
 use opendp_core::{Error, Result};
 
-use super::super::Accounted;
+use super::super::BudgetMeasure;
 use super::super::account::Room;
 use super::super::books::nothing_was_run;
 use super::super::draft::{Dials, Losses};
 use super::{LossesAt, MOST_FLOATS, Terms, fits, of_share};
 
-impl<MO: Accounted> Terms<'_, MO> {
+impl<MO: BudgetMeasure> Terms<'_, MO> {
     /// Return whether the losses of a query fit its share.
     pub(super) fn within(&self, room: &Room, losses: &Losses<MO>, dials: Dials) -> Result<bool> {
         let cost = self.loss(losses)?;
