@@ -153,6 +153,7 @@ mod outputs;
 mod pair;
 mod plan;
 mod pot;
+mod private_pair;
 mod product;
 mod profile;
 mod quadrature;
@@ -176,8 +177,7 @@ pub use concentrated_pair::ConcentratedPair;
 pub use curve_pair::CurvePair;
 pub use enclosed_pair::{Between, EnclosedPair};
 pub use finite_pair::{
-    DiscreteGaussianPair, DiscreteLaplacePair, FinitePair, PrivatePair, RandomizedResponsePair,
-    ThresholdedPair,
+    DiscreteGaussianPair, DiscreteLaplacePair, FinitePair, RandomizedResponsePair, ThresholdedPair,
 };
 pub use gaussian::{gaussian_delta, gaussian_epsilon, gaussian_mu, gaussian_tradeoff, normal_tail};
 pub use gaussian_pair::{GaussianPair, SampledGaussianPair};
@@ -190,6 +190,8 @@ pub use noise_profile::{
 };
 pub use outputs::Outputs;
 pub use pair::{Buckets, DominatingPair, Grid, LogConcaveNoise};
+pub use private_pair::PrivatePair;
+pub(crate) use profile::symmetric;
 pub use profile::{
     profile_of, profile_of_concentrated, profile_of_mixture, profile_of_poisson_sample,
     profile_of_private, profile_of_renyi,

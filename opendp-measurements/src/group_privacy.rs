@@ -54,6 +54,12 @@ pub use path::PathMetric;
 /// | `RenyiDivergence` | `r(a)` at the order `a` | the sum over `i < k` of `k a / (k a - i) r(k a - i)` |
 /// | `SmoothedMaxDivergence` | `delta(epsilon)` | the least sum over `i` of `e^(epsilon_1 + ... + epsilon_(i - 1)) delta(epsilon_i)` that is found, where `epsilon_1 + ... + epsilon_k <= epsilon` |
 ///
+/// The last row of the table has an exception. Let each step be one or more releases with Gaussian
+/// noise, or one release with Laplace noise, discrete Laplace noise, or discrete Gaussian noise on
+/// one integer. If the profile contains the distribution of this loss, the loss of `k` steps is
+/// the loss of the same noise at `k` times the distance. This loss also has its distribution, so
+/// that it composes tightly.
+///
 /// In the first three measures of the table, the `epsilon` or `rho` of the result is exact if the
 /// loss of a step is known exactly. The `delta` of the result is rounded up if `k` exceeds 1. In
 /// Renyi divergence, the curve `r` is evaluated at most 1024 times for each order of the result. If
@@ -79,7 +85,9 @@ pub use path::PathMetric;
 /// `P_0(S) <= e^-h P_1(S) + 1 - e^-h (1 - delta(h))`. Every choice of epsilons with a sum of at
 /// most epsilon gives a bound. The search for a good choice of epsilons affects only how tight the
 /// bound is. (The smallest of these bounds comes from the trade-off curve `f` of a step: the
-/// function `1 - f` is applied `k` times. See Dong, Roth, Su 2022, on group privacy.)
+/// function `1 - f` is applied `k` times. See Dong, Roth, Su 2022, on group privacy.) If `f` is the
+/// trade-off curve of a shift of log-concave noise, the result is the trade-off curve of a shift
+/// that is `k` times as long: see [`LaplacePair`](crate::accounting::LaplacePair).
 ///
 /// *Renyi.* Let `s_i = k a (a - 1) / (k (a - 1) + i)`. These numbers decrease from `s_0 = a` to
 /// `s_k = a - 1`. Let `t_i = s_i - s_(i+1)`. The numbers `t_0, ..., t_(k - 1)` add up to 1. Let

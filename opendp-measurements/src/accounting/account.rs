@@ -85,6 +85,8 @@ const TOLERANCE: f64 = 1e-4;
 /// If an account has at least this number of different pairs, a computation on a grid takes too
 /// long.
 pub(super) const MANY: usize = 16;
+/// Bounds on delta that are tried if the computation at an epsilon gives no bound.
+const FAR_DELTAS: [f64; 4] = [1e-6, 1e-30, 1e-100, 1e-250];
 
 impl Account {
     /// Create an account without releases.
@@ -310,7 +312,18 @@ impl Account {
         if let Some(delta) = self.inverted_delta(parts, epsilon, side) {
             return Ok(delta);
         }
-        on_grid(parts, Target::Epsilon(epsilon), self.tolerance, side)
+        let found = on_grid(parts, Target::Epsilon(epsilon), self.tolerance, side)?;
+        if side == Side::Below || found < 1.0 {
+            return Ok(found);
+        }
+        // An epsilon far above all likely losses can need a tilt that is too large for floats. Then
+        // the bound is 1. But delta never increases with epsilon. So if a delta is reached at a
+        // smaller epsilon, this delta is also a bound.
+        let reached = |delta: &f64| {
+            let least = on_grid(parts, Target::Delta(*delta), self.tolerance, side);
+            least.is_ok_and(|least| least <= epsilon)
+        };
+        Ok(FAR_DELTAS.into_iter().take_while(reached).last().unwrap_or(found))
     }
     fn epsilon_of(&self, parts: &[PairCount], delta: f64, side: Side) -> Result<f64> {
         if !(0.0..=1.0).contains(&delta) {

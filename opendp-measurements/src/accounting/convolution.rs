@@ -12,6 +12,7 @@ use opendp_fourier::{Complex, Failed, Transform};
 
 use super::discrete_loss::DiscreteLoss;
 use super::elementary::{U, exp, exp_m1, ln, ln_1p, sum};
+use super::product::raise;
 use super::threads::each;
 
 /// The tilted convolution of powers of measures on one grid (the multiples of a step). The result
@@ -26,8 +27,9 @@ pub(crate) struct Convolution {
     mass: Vec<f64>,
     /// A bound on the error of each mass. Mass that comes from outside the window is not included.
     error: f64,
-    /// A bound on the tilted mass outside the window.
+    /// Bounds on the tilted mass outside the window: on both sides, and only above the window.
     outside: f64,
+    above: f64,
     /// The logarithm of the factor that undoes the normalisation of the masses.
     scale: f64,
     scale_error: f64,
@@ -206,13 +208,15 @@ impl Convolution {
         let first = middle as i64 - n as i64 / 2;
         mass.rotate_left(first.rem_euclid(n as i64) as usize);
         let ends = (first as f64 * step, (first + n as i64) as f64 * step);
+        let (above, below) = outside(parts, tilt, ends, limit);
         let mut convolution = Convolution {
             step,
             tilt,
             first,
             mass,
             error,
-            outside: outside(parts, tilt, ends, limit),
+            outside: above + below,
+            above,
             scale,
             scale_error: scale_error + 1e-15,
             infinite: exp(total_log.min(700.0)) * -exp_m1(-lost) * (1.0 + 1e-12),
@@ -285,8 +289,8 @@ impl Convolution {
             inside = tail * (1.0 + U * (32.0 + 16.0 * horizon));
             inside += self.error * (weights * 1.000_001 + 1.0);
         }
-        // Let t be the tilt. For a loss x + d above x and outside the window, e^(-t d) <= 1.
-        let tail = self.factor(x, 1.0) * (inside + self.outside) + self.infinite;
+        // Let t be the tilt. For a loss x + d above the window, e^(-t d) <= 1.
+        let tail = self.factor(x, 1.0) * (inside + self.above) + self.infinite;
         let below_window = x < self.first as f64 * self.step;
         if below_window || !(tail < 1.0) { 1.0 } else { tail * (1.0 + 8.0 * U) }
     }
@@ -307,8 +311,10 @@ impl Convolution {
         let epsilon = epsilon - self.shift * (1.0 + 1e-9);
         let (sum, rounding, weights) = self.sums(epsilon);
         let inside = sum + rounding + self.error * weights;
-        // With tilt t, a loss epsilon + d has the weight e^(-t d) (1 - e^-d) <= 1, or 0 if d < 0.
-        let delta = self.factor(epsilon, 1.0) * (inside + self.outside) + self.infinite;
+        // With tilt t, a loss epsilon + d has the weight e^(-t d) (1 - e^-d) <= 1, or 0 if d < 0. So
+        // losses below the window have the weight 0, because epsilon is not below the window. The
+        // cyclic transform moves mass into the window. This mass only enlarges the bound.
+        let delta = self.factor(epsilon, 1.0) * (inside + self.above) + self.infinite;
         let below_window = epsilon < self.first as f64 * self.step;
         if below_window || !(delta < 1.0) { 1.0 } else { delta * (1.0 + 8.0 * U) }
     }
@@ -332,26 +338,15 @@ impl Convolution {
     }
 }
 
-/// Raise a complex number to a power by repeated squaring. The relative error is at most about
-/// `sqrt(5) u` times the power.
-pub(super) fn raise(base: Complex, mut power: u64) -> Complex {
-    let (mut result, mut square) = (Complex::new(1.0, 0.0), base);
-    loop {
-        if power & 1 == 1 {
-            result *= square;
-        }
-        power >>= 1;
-        if power == 0 {
-            return result;
-        }
-        square *= square;
-    }
-}
-
-/// Return an upper bound on the tilted mass outside of a window. On each side, use Chernoff's bound
-/// with the cumulant at another tilt. The bound holds for every choice of this tilt. The tilts that
-/// are tried give tight bounds if the sum of the losses is nearly normal.
-fn outside(parts: &[(DiscreteLoss, u64)], tilt: f64, (low, high): (f64, f64), limit: f64) -> f64 {
+/// Return upper bounds on the tilted mass above and below a window. On each side, use Chernoff's
+/// bound with the cumulant at another tilt. The bound holds for every choice of this tilt. The
+/// tilts that are tried give tight bounds if the sum of the losses is nearly normal.
+fn outside(
+    parts: &[(DiscreteLoss, u64)],
+    tilt: f64,
+    (low, high): (f64, f64),
+    limit: f64,
+) -> (f64, f64) {
     let cumulants = |t: f64| {
         parts.iter().fold((0.0, 0.0, 0.0), |(a, b, c), (part, count)| {
             let (log, mean, variance) = part.cumulant(t);
@@ -396,5 +391,5 @@ fn outside(parts: &[(DiscreteLoss, u64)], tilt: f64, (low, high): (f64, f64), li
     let half = parts.first().map_or(0.0, |(part, _)| part.step / 2.0);
     let above = if largest < high - half { 0.0 } else { one_side(1.0, high) };
     let below = if low <= least { 0.0 } else { one_side(-1.0, low) };
-    above + below
+    (above, below)
 }

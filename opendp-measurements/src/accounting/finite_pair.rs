@@ -18,10 +18,10 @@ use super::transform::Tilted;
 
 /// The method `tilted` of a pair returns a transform only if the largest loss of the pair is below
 /// this bound.
-const MOST_TILTED: f64 = 300.0;
+pub(super) const MOST_TILTED: f64 = 300.0;
 
 /// Put outputs into buckets (intervals of losses). Each output has a loss and two probabilities.
-fn fill(
+pub(super) fn fill(
     grid: &Grid,
     relative: f64,
     shift: f64,
@@ -143,52 +143,6 @@ impl DominatingPair for RandomizedResponsePair {
     }
     fn unit(&self) -> Option<f64> {
         Some(self.parts().0)
-    }
-}
-
-/// A pair for a mechanism that is known only to be `(epsilon, delta)`-differentially private.
-///
-/// Such a mechanism is a post-processing of this pair (Kairouz, Oh, Viswanath 2015).
-/// With delta 0, powers of this pair give the optimal composition of pure differential privacy.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PrivatePair {
-    /// The largest loss, except in an event of probability delta.
-    pub epsilon: f64,
-    /// The probability of the event of unbounded loss.
-    pub delta: f64,
-}
-impl PrivatePair {
-    fn list(&self) -> [(f64, f64, f64); 3] {
-        let (e, rest) = (self.epsilon, 1.0 - self.delta);
-        let (more, less) = (rest / (1.0 + exp(-e)), rest * exp(-e) / (1.0 + exp(-e)));
-        [(f64::INFINITY, self.delta, 0.0), (e, more, less), (-e, less, more)]
-    }
-}
-impl DominatingPair for PrivatePair {
-    fn range(&self, _: f64) -> (f64, f64) {
-        (-self.epsilon, self.epsilon)
-    }
-    fn buckets(&self, grid: &Grid) -> Buckets {
-        fill(grid, 32.0 * U, 0.0, self.list().into_iter())
-    }
-    fn outputs(&self) -> Option<Outputs> {
-        Outputs::of(self.list().into_iter(), 32.0 * U, 0.0, 0.0)
-    }
-    fn unit(&self) -> Option<f64> {
-        Some(self.epsilon)
-    }
-    fn revealed(&self) -> f64 {
-        self.delta
-    }
-    fn most(&self) -> f64 {
-        if self.delta == 0.0 { self.epsilon } else { f64::INFINITY }
-    }
-    fn concentrated(&self) -> Option<f64> {
-        concentrated_rho_of_pure(self.most()).ok().filter(|rho| rho.is_finite())
-    }
-    fn tilted(&self, tilt: f64, _: f64) -> Option<Box<dyn Tilted>> {
-        let pure = self.delta == 0.0 && 0.0 < self.epsilon && self.epsilon < MOST_TILTED;
-        pure.then(|| Box::new(TiltedLattice::new(self.epsilon, 1.0, tilt)) as Box<dyn Tilted>)
     }
 }
 

@@ -171,11 +171,22 @@ impl DominatingPair for SampledGaussianPair {
         let mut q = Vec::with_capacity(grid.count);
         for pair in edges.windows(2) {
             let (centre, width) = ((pair[0] + pair[1]) / 2.0, pair[1] - pair[0]);
-            let without = if width > 0.0 { mass(centre, width) } else { 0.0 };
-            let with = if width > 0.0 { mass(centre - mu, width) } else { 0.0 };
+            // Losses near `ln(1 - q)` belong to outputs that are far from both means. If the low
+            // edge is cut at `-LIMIT`, the mass is the whole mass below the high edge.
+            let mass_at = |mean: f64| match pair {
+                _ if !(0.0 < width) => 0.0,
+                [low, high] if *low <= -LIMIT => upper_tail(mean - high),
+                _ => mass(centre - mean, width),
+            };
+            let (without, with) = (mass_at(0.0), mass_at(mu));
             p.push((1.0 - rate) * without + rate * with);
             q.push(without);
         }
+        // The distance from the means to the furthest edge that is not cut at `-LIMIT`.
+        let inner = || edges.iter().filter(|y| -LIMIT < **y);
+        let distance = |y: &f64| y.abs().max((y - mu).abs());
+        let furthest = inner().next().map_or(0.0, distance);
+        let furthest = inner().next_back().map_or(0.0, distance).max(furthest);
         let (low, high) = (edge(0), edge(grid.count));
         let tails = |x: f64, sign: f64| {
             (1.0 - rate) * upper_tail(sign * x) + rate * upper_tail(sign * (x - mu))
@@ -189,10 +200,12 @@ impl DominatingPair for SampledGaussianPair {
             above = upper_tail(-low);
         }
         // An edge y is a float, and the same edge is used for P and Q. So the proof at
-        // `GaussianPair` bounds the errors of the masses, with |y| and |y - mu| of at most `limit`.
+        // `GaussianPair` bounds the errors of the masses, with |y| and |y - mu| of at most
+        // `furthest`. A mass below an edge is a tail. If its argument x moves by u |x|, it changes
+        // by at most u |x| (1 + |x|), relative to the tail. So the same bound holds.
         // The functions exp_m1 and ln and the products have errors. So the loss at y differs from
         // the loss at the edge of the grid. `shift` bounds this difference.
-        let relative = MASS_ERROR + 20.0 * U * (1.0 + limit) * (1.0 + limit + mu);
+        let relative = MASS_ERROR + 20.0 * U * (1.0 + furthest) * (1.0 + furthest + mu);
         let reach = grid.edge(0).abs().max(grid.edge(grid.count).abs());
         let shift = 256.0 * U * (1.0 + reach + mu * (mu + limit.min(reach / mu + 40.0)));
         Buckets {

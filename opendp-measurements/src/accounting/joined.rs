@@ -13,6 +13,7 @@
 use opendp_core::arith::{Directed, DirectedFloat, shown};
 use opendp_core::{Error, Result};
 
+use super::elementary::ln_1p;
 use super::gaussian::{gaussian_delta, normal_tail};
 use super::normal_mass::{MASS_ERROR, upper_tail};
 use crate::recent::{Recent, recent};
@@ -42,6 +43,11 @@ const FAR: f64 = 700.0;
 /// lines if and only if `G(v) <= v`. `G` decreases, and its fixed point is `T(mu / 2)`. So
 /// `G(v) <= v` holds if and only if `T(mu / 2) <= v`.
 ///
+/// For an epsilon above 700, `e^-epsilon` is near the smallest floats. Then the result is `2 x`
+/// with `x^2 / 2 = epsilon - 9/2`. This `x` is above 37, and `T(x)` is at most the density at `x`
+/// divided by `x`. So `T(x) <= e^(9/2) e^-epsilon / (37 sqrt(2 pi)) < 0.98 e^-epsilon`, which is
+/// below `v`. The exact `mu` is at most 0.1 % smaller.
+///
 /// ```
 /// # use opendp_measurements::accounting::{mu_of_pure, normal_tail};
 /// let mu = mu_of_pure(1.0)?;
@@ -56,17 +62,22 @@ pub fn mu_of_pure(epsilon: f64) -> Result<f64> {
     if epsilon <= 0.0 {
         return Ok(0.0);
     }
-    if FAR < epsilon {
+    if 1e300 < epsilon {
         return Ok(f64::INFINITY);
     }
+    if FAR < epsilon {
+        return 2.0.inf_mul(2.0.inf_mul(epsilon.inf_sub(4.5)?)?.inf_sqrt()?);
+    }
     let least = response(epsilon)?;
-    // Newton's method solves `T(x) = least`, and starts at 0. `T` is convex for positive arguments,
-    // so `x` approaches the root from below.
-    let mut x = 0.0_f64;
-    for _ in 0..200 {
+    // Newton's method solves `ln T(x) = ln least`. It starts at `sqrt(2 epsilon)`, where `T` is at
+    // most `e^-epsilon / 2`. `ln T` is concave, so `x` approaches the root from above. Newton's
+    // method for `T` itself would need several hundred steps for a large epsilon.
+    let mut x = (2.0 * epsilon).sqrt();
+    for _ in 0..100 {
         let density = INVERSE_SQRT_TWO_PI * (-x * x / 2.0).neg_inf_exp()?;
-        let step = (tail_above(x, epsilon)? - least) / density;
-        if !(x * 1e-13 < step) {
+        let tail = tail_above(x, epsilon)?;
+        let step = ln_1p((tail - least) / least) * tail / density;
+        if !(x * 1e-13 < step.abs() && step.is_finite()) {
             break;
         }
         x += step;
@@ -274,10 +285,30 @@ mod tests {
             assert!(mu_of_pure(back).unwrap() <= mu);
         }
         assert_eq!(mu_of_pure(0.0).unwrap(), 0.0);
-        assert_eq!(mu_of_pure(1e3).unwrap(), f64::INFINITY);
         assert_eq!(pure_of_mu(0.0).unwrap(), 0.0);
         // For a small loss, `mu` is about sqrt(pi / 2) times epsilon.
         assert!((mu_of_pure(1e-4).unwrap() / 1.253_314_137e-4 - 1.0).abs() < 1e-6);
+    }
+    /// The exact values are the roots of `T(mu / 2) = 1 / (1 + e^epsilon)`, with 60 digits.
+    #[test]
+    fn the_mu_of_a_large_pure_loss_is_tight() {
+        for (epsilon, exact) in [
+            (20.0, 11.758_418_713_653_1),
+            (200.0, 39.607_338_760_602_42),
+            (553.0, 66.246_805_931_716_46),
+            (699.0, 74.536_552_124_149_92),
+            (701.0, 74.643_727_962_346_27),
+            (1e5, 894.395_787_357_050_2),
+        ] {
+            let found = mu_of_pure(epsilon).unwrap();
+            assert!(exact * (1.0 - 1e-15) <= found, "{epsilon}: {found}");
+            let slack = if epsilon <= 700.0 { 1e-9 } else { 1e-3 };
+            assert!(found <= exact * (1.0 + slack), "{epsilon}: {found}");
+        }
+        assert_eq!(mu_of_pure(f64::INFINITY).unwrap(), f64::INFINITY);
+        assert!(mu_of_pure(f64::NAN).is_err());
+        let found: Vec<f64> = (0..1600).map(|e| mu_of_pure(f64::from(e)).unwrap()).collect();
+        assert!(found.windows(2).all(|pair| pair[0] < pair[1]));
     }
     #[test]
     fn delta_in_floats_is_never_below_the_certified_one_and_close_to_it() {

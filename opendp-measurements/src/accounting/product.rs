@@ -2,7 +2,6 @@
 
 use opendp_fourier::Complex;
 
-use super::convolution::raise;
 use super::elementary::{U, exp, ln};
 use super::gather::Gather;
 use super::transform::Tilted;
@@ -155,6 +154,22 @@ impl Product {
             false => zero(factor.bound),
         };
         self.factors.iter().map(kept)
+    }
+}
+
+/// Raise a complex number to a power by repeated squaring. The relative error is at most about
+/// `sqrt(5) u` times the power.
+pub(super) fn raise(base: Complex, mut power: u64) -> Complex {
+    let (mut result, mut square) = (Complex::new(1.0, 0.0), base);
+    loop {
+        if power & 1 == 1 {
+            result *= square;
+        }
+        power >>= 1;
+        if power == 0 {
+            return result;
+        }
+        square *= square;
     }
 }
 

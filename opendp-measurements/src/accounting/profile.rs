@@ -218,7 +218,7 @@ pub fn profile_of(pair: impl DominatingPair + 'static) -> PrivacyProfile {
 /// Return the pair of a profile, if the profile is for exactly one release and the pair of this
 /// release is its own reverse. Several releases with Gaussian noise count as one release (Dong,
 /// Roth, Su 2022, on the composition of Gaussian noise).
-pub(super) fn symmetric(profile: &PrivacyProfile) -> Option<Arc<dyn DominatingPair>> {
+pub(crate) fn symmetric(profile: &PrivacyProfile) -> Option<Arc<dyn DominatingPair>> {
     match account(profile)?.parts() {
         [] => None,
         [(pair, 1)] => pair.reverse().is_none().then(|| pair.clone()),

@@ -116,11 +116,9 @@ fn uncounted(metric: &AnyMetric) -> Error {
 /// contains a distribution of the privacy loss, which compositions use. In two cases, the profile
 /// on the sample has the tightest known composition. The first case is one added or removed record,
 /// for a measurement that adds Laplace or Gaussian noise, uses randomized response, or is known
-/// only as `epsilon`-private. The second case is one replaced record, for a measurement that adds
-/// Laplace or Gaussian noise. In all other cases, and if a transformation comes before this
-/// measurement, a composition uses one bound for both directions of the divergence. If the
-/// measurement is known only as `(epsilon, delta)`-private, a composition is valid, but it can be
-/// loose: for an added record, the delta of each release counts without the factor `rate`.
+/// only as `(epsilon, delta)`-private. The second case is one replaced record, for a measurement
+/// that adds Laplace or Gaussian noise. In all other cases, and if a transformation comes before
+/// this measurement, a composition uses one bound for both directions of the divergence.
 ///
 /// # Proof
 /// Let `x`, `y` be `d_in`-close. Call the records in both `x` and `y` shared. Couple the two

@@ -11,7 +11,10 @@ use opendp_core::{PrivacyProfile, Result};
 use super::growth::grown_delta;
 use crate::accounting::elementary::exp;
 use crate::accounting::memo::Memo;
-use crate::accounting::{CurvePair, profile_of};
+use crate::accounting::{
+    CurvePair, LogConcaveNoise, profile_of, profile_of_discrete_gaussian,
+    profile_of_discrete_laplace, profile_of_gaussian, profile_of_laplace, symmetric,
+};
 use crate::collected::Collected;
 
 /// The number of points with an epsilon above 0 in a table. The table has the same number of points
@@ -32,6 +35,9 @@ const REACH: f64 = 1e-18;
 pub(super) fn grouped(profile: &PrivacyProfile, steps: u32) -> PrivacyProfile {
     if steps <= 1 {
         return profile.clone();
+    }
+    if let Some(Ok(shifted)) = shifted(profile, steps) {
+        return shifted;
     }
     let (profile, table) = (profile.clone(), Memo::new());
     let delta = move |epsilon: f64| {
@@ -58,6 +64,28 @@ pub(super) fn grouped(profile: &PrivacyProfile, steps: u32) -> PrivacyProfile {
         move |epsilon| points.delta(epsilon).unwrap_or(1.0),
     );
     profile_of(pair).with_delta(move |epsilon| curve.delta(epsilon))
+}
+
+/// If a step is dominated by a shift of log-concave noise, return the profile of a shift that is
+/// `steps` times as long. Return `None` if no such noise is known.
+///
+/// Let `T_a` be the trade-off function of the noise for the shift by `a`: for each first error of a
+/// test, `T_a` is the least second error. If each step has a trade-off function of at least `T_a`,
+/// two steps have one of at least `T_a(1 - T_a)` (Dong, Roth, Su 2022, on group privacy). For
+/// log-concave noise, this is `T_(2a)`: see [`LaplacePair`](crate::accounting::LaplacePair). So by
+/// induction, `k` steps have a trade-off function of at least `T_(k a)`. The result is the profile
+/// of `T_(k a)`, which is also the exact profile if all steps are shifts in the same direction.
+fn shifted(profile: &PrivacyProfile, steps: u32) -> Option<Result<PrivacyProfile>> {
+    let (noise, distance) = symmetric(profile)?.shift()?;
+    let distance = distance.inf_mul(f64::from(steps)).ok()?;
+    Some(match noise {
+        LogConcaveNoise::Gaussian => profile_of_gaussian(distance, 1.0),
+        LogConcaveNoise::Laplace => profile_of_laplace(distance, 1.0),
+        LogConcaveNoise::DiscreteLaplace { scale } => profile_of_discrete_laplace(distance, scale),
+        LogConcaveNoise::DiscreteGaussian { scale } => {
+            profile_of_discrete_gaussian(distance, scale)
+        }
+    })
 }
 
 /// Return an upper bound on delta at an epsilon. If epsilon is negative, apply the profile to the

@@ -8,7 +8,8 @@ use opendp_core::{
 
 use super::*;
 use crate::accounting::{
-    gaussian_delta, gaussian_epsilon, profile_of_gaussian, profile_of_private,
+    gaussian_delta, gaussian_epsilon, profile_of_discrete_gaussian, profile_of_discrete_laplace,
+    profile_of_gaussian, profile_of_laplace, profile_of_private,
 };
 use crate::{Scale, make_laplace};
 
@@ -199,6 +200,50 @@ fn profiles_of_gaussian_noise_grow_as_a_longer_shift_does() {
         let epsilon = gaussian_epsilon(shift, 1e-6).unwrap().upper;
         assert!(all.epsilon(1e-6).unwrap() < 1.03 * epsilon);
     }
+}
+/// Each profile of noise grows to the profile of a longer shift. Deltas of a group are compared
+/// with the deltas of the laws whose means are as far apart as the ends of the path.
+#[test]
+fn shifts_of_noise_grow_exactly_however_far_they_are() {
+    for (mu, steps) in [(0.1, 3), (1.0, 50), (10.0, 50), (3.0, 2000)] {
+        let all = grown(SmoothedMaxDivergence, profile_of_gaussian(mu, 1.0).unwrap(), steps);
+        let exact = gaussian_epsilon(mu * f64::from(steps), 1e-6).unwrap();
+        let found = all.epsilon(1e-6).unwrap();
+        assert!(exact.lower <= found && found <= exact.upper * (1.0 + 1e-9), "{mu} {steps}");
+    }
+    let many = vec![profile_of_gaussian(0.6, 1.0).unwrap(), profile_of_gaussian(0.8, 1.0).unwrap()];
+    let many = grown(SmoothedMaxDivergence, PrivacyProfile::compose(&many).unwrap(), 7);
+    let exact = gaussian_epsilon(7.0, 1e-6).unwrap();
+    assert!((many.epsilon(1e-6).unwrap() / exact.upper - 1.0).abs() < 1e-9);
+    let laplace = grown(SmoothedMaxDivergence, profile_of_laplace(1.0, 2.0).unwrap(), 10);
+    for epsilon in [0.0, 1.0, 4.5] {
+        let exact = 1.0 - f64::exp((epsilon - 5.0) / 2.0);
+        assert!((laplace.delta(epsilon).unwrap() - exact).abs() < 1e-12, "{epsilon}");
+    }
+    // Both kinds of discrete noise have the laws of the functions below.
+    let gaussians = (gaussian(4.0), profile_of_discrete_gaussian(1.0, 4.0).unwrap());
+    let doubly: Vec<Vec<f64>> = (0..=5)
+        .map(|mean: i32| {
+            let weight = |told: i32| f64::exp(-f64::from((told - mean).abs()) / 3.0);
+            let all: Vec<f64> = (-150..=155).map(weight).collect();
+            let total: f64 = all.iter().sum();
+            all.into_iter().map(|weight| weight / total).collect()
+        })
+        .collect();
+    for (laws, single) in [gaussians, (doubly, profile_of_discrete_laplace(1.0, 3.0).unwrap())] {
+        for steps in 2..=5 {
+            let all = grown(SmoothedMaxDivergence, single.clone(), steps);
+            for epsilon in [0.0, 0.3, 0.8, 1.5] {
+                let exact = apart(&laws, steps as usize, stick(epsilon));
+                let found = all.delta(epsilon).unwrap();
+                assert!((found - exact).abs() < 1e-11, "{steps} {epsilon}: {exact} {found}");
+            }
+        }
+    }
+    // A composition of group losses is the group loss of one release with more noise.
+    let group = grown(SmoothedMaxDivergence, profile_of_gaussian(0.1, 1.0).unwrap(), 5);
+    let composed = PrivacyProfile::compose(&vec![group; 4]).unwrap().epsilon(1e-6).unwrap();
+    assert!((composed / gaussian_epsilon(1.0, 1e-6).unwrap().upper - 1.0).abs() < 1e-4);
 }
 #[test]
 fn profiles_of_small_mechanisms_grow_no_less_than_those_of_groups() {

@@ -3,8 +3,8 @@
 use super::*;
 use crate::accounting::pair::{Buckets, Grid};
 use crate::accounting::{
-    BoundedRangePair, DiscreteGaussianPair, FinitePair, LaplacePair, PrivatePair, SampledPair,
-    profile_of_gaussian, profile_of_private,
+    BoundedRangePair, DiscreteGaussianPair, FinitePair, LaplacePair, PrivatePair,
+    SampledGaussianPair, SampledPair, profile_of_gaussian, profile_of_private,
 };
 use opendp_core::{MaxDivergence, Measure, PrivacyProfile};
 use std::fmt;
@@ -134,4 +134,16 @@ fn a_choice_of_range_zero_has_no_loss() {
     let (found, exact) = (found.delta(0.5).unwrap(), exact.delta(0.5).unwrap());
     assert!(exact.lower <= found.upper && found.lower <= exact.upper, "{found:?} {exact:?}");
     assert!(found.upper <= exact.upper * 1.001, "{found:?} {exact:?}");
+}
+#[test]
+fn a_delta_far_beyond_all_likely_losses_is_tiny() {
+    // The standard deviation of the total loss is about 0.0003.
+    let pair = SampledGaussianPair { mu: 0.1, rate: 1e-5, removed: true };
+    let account = Account::new().with(Arc::new(pair), 100_000);
+    let found: Vec<f64> =
+        [0.01, 0.1, 0.5, 2.0, 5.0].map(|x| account.delta_above(x).unwrap()).into();
+    assert!(found.iter().all(|delta| *delta < 1e-100), "{found:?}");
+    // A release that reveals everything with probability 0.1 keeps its delta.
+    let revealing = account.with(Arc::new(PrivatePair { epsilon: 0.0, delta: 0.1 }), 1);
+    assert!(0.1 <= revealing.delta_above(2.0).unwrap());
 }
