@@ -165,6 +165,25 @@ impl Error {
             Error::At { source, .. } => source.kind(),
         }
     }
+    /// Return the error without the places that [`at`](Error::at) added. An error of a link in a
+    /// document has the variant `At`. So to handle an error by its variant, match its root:
+    ///
+    /// ```
+    /// # use opendp_core::Error;
+    /// let error = Error::NoEntropy.at("chain link 2 `laplace`");
+    /// let retry = match error.root() {
+    ///     Error::NoEntropy => true,
+    ///     _ => false,
+    /// };
+    /// assert!(retry);
+    /// ```
+    pub fn root(&self) -> &Error {
+        let mut root = self;
+        while let Error::At { source, .. } = root {
+            root = source;
+        }
+        root
+    }
     /// Add the place of an error: the name of an argument, or of a step in a chain.
     #[must_use]
     pub fn at(self, place: impl Into<String>) -> Self {
@@ -245,5 +264,11 @@ mod tests {
         assert_eq!(other.to_string(), "argument `bound`: bounds: swap them");
         let error = Error::argument("scale", "1\n2").at("chain link 1 `laplace`");
         assert_eq!(error.to_string(), "chain link 1 `laplace`: argument `scale`: 1\n2");
+    }
+    #[test]
+    fn the_root_of_an_error_has_no_place() {
+        let spent = Error::BudgetExceeded("0.5 is left".into());
+        assert_eq!(spent.root(), &spent);
+        assert_eq!(spent.clone().at("question 2").at("study").root(), &spent);
     }
 }

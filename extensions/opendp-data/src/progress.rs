@@ -136,10 +136,8 @@ pub fn outside() -> Error {
 /// Any other error depends only on the format of the file, on its columns, and on whether the file
 /// can be read.
 pub fn depends_on_records(error: &Error) -> bool {
-    match error {
-        Error::At { source, .. } => depends_on_records(source),
-        error => *error == outside() || *error == undecoded(),
-    }
+    let root = error.root();
+    *root == outside() || *root == undecoded()
 }
 /// Make the error for records that cannot be decoded.
 #[cold]

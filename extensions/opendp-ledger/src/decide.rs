@@ -61,6 +61,57 @@ pub(crate) fn decide(
     Ok(Decision::Charge(Box::new(account), now))
 }
 
+/// Decide whether a request can be charged to `budget` and to the other budgets of the request. The
+/// last decision is about `budget`.
+///
+/// # Errors
+/// The first refusal of a budget. `Argument` when one budget is named twice, or when the request
+/// opens a plan, because a plan replaces the filters of a single budget.
+pub(crate) fn decide_all(
+    tables: &mut dyn Tables,
+    budget: &str,
+    request: &Request,
+    clock: &dyn Fn() -> Result<i64>,
+) -> Result<Vec<Decision>> {
+    let names: Vec<&str> =
+        request.also.iter().map(String::as_str).chain(std::iter::once(budget)).collect();
+    let mut left = names.as_slice();
+    while let Some((name, others)) = left.split_first() {
+        if others.contains(name) {
+            let reason = format!("budget `{name}` is named twice: name each budget once");
+            return Err(Error::argument("budget", reason));
+        }
+        left = others;
+    }
+    if !request.also.is_empty() && request.loss.opening().is_some() {
+        let reason = "a plan that uses a whole budget is charged to one budget: leave `also` out";
+        return Err(Error::argument("also", reason));
+    }
+    names.into_iter().map(|name| decide(tables, name, request, clock)).collect()
+}
+/// Return the release that some of the budgets already keep for this request. `None` if no budget
+/// keeps one.
+///
+/// # Errors
+/// `Argument` when two budgets keep different releases. None of the budgets was then charged for
+/// both releases.
+pub(crate) fn kept(decisions: &[Decision]) -> Result<Option<String>> {
+    let mut kept: Option<&Entry> = None;
+    for decision in decisions {
+        let Decision::Repeat(entry) = decision else { continue };
+        match kept {
+            Some(other) if other.release != entry.release => {
+                let reason = format!(
+                    "budgets `{}` and `{}` have different releases `{}`: use another id",
+                    other.budget, entry.budget, entry.id
+                );
+                return Err(Error::argument("id", reason));
+            }
+            _ => kept = Some(entry),
+        }
+    }
+    Ok(kept.map(|entry| entry.release.clone()))
+}
 /// Check the id of a new entry. An id with an invisible difference would be charged as another id.
 /// Entries of older versions may have such ids, so an id that has an entry is not checked.
 fn check_new(id: &str) -> Result<()> {

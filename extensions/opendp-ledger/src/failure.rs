@@ -32,8 +32,7 @@ impl Failure {
     /// Return whether an error of [`Ledger::release_or_refuse`] states a failure that was charged,
     /// now or earlier under the same id.
     pub fn was_charged(error: &Error) -> bool {
-        match error {
-            Error::At { source, .. } => Failure::was_charged(source),
+        match error.root() {
             Error::Argument { reason, .. } => reason == REFUSED || reason == NO_ROOM,
             _ => false,
         }
@@ -42,16 +41,10 @@ impl Failure {
 /// An error may depend on the records, unless it is a lack of random bits.
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        match no_entropy(&error) {
-            true => Failure::OfFile(error),
-            false => Failure::OfData(error),
+        match error.root() {
+            Error::NoEntropy => Failure::OfFile(error),
+            _ => Failure::OfData(error),
         }
-    }
-}
-fn no_entropy(error: &Error) -> bool {
-    match error {
-        Error::At { source, .. } => no_entropy(source),
-        error => *error == Error::NoEntropy,
     }
 }
 

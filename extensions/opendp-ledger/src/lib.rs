@@ -85,6 +85,32 @@
 //! ([`Account::check_unit`]). [`Ledger::release_or_refuse`] also charges each [`Failure`] that may
 //! depend on the data.
 //!
+//! # In a server
+//! All threads of a server share one [`Ledger`], and one `Arc` of the data. Open the ledger once:
+//! every opening reads the whole file. The program `examples/service` is such a server.
+//!
+//! - **Blocking calls.** [`Ledger::release`] computes on all cores, and then waits for the disk. So
+//!   asynchronous code must call it on a thread that may block, such as a thread of
+//!   `tokio::task::spawn_blocking`. [`Ledger::account`] and the other functions block, too.
+//! - **Retries.** The client chooses the id of a request before the first attempt, and repeats it
+//!   in each retry. If a client disconnects, the call goes on, and its release is charged and kept.
+//!   A retry with the same id returns this release, and costs nothing more.
+//! - **Budgets of clients.** [`Request::also`] charges one release to the budget of a client and to
+//!   the budget of all clients. Begin each id with the name of the client. A client who states
+//!   the id and the request of another client would get the release of this other client.
+//! - **Errors.** [`Error::root`](opendp_core::Error::root) is the error without its place, for a
+//!   `match`. Only `BudgetExceeded` means that too little is left. After
+//!   [`Failure::was_charged`], a retry cannot succeed, so the client needs another id.
+//! - **The end of the process.** Every release that was returned is on the disk. So nothing is left
+//!   to write when a server stops.
+//! - **New data.** If the rows of the table change, keep the budget. The same people can be in the
+//!   old and in the new version of the table, so their losses about both versions add up. A new
+//!   budget for each version bounds the loss only of people who are in one version. State the
+//!   version in [`Request::source`]: after a change, an old id is then an error. If the version is
+//!   not stated, an old id returns the earlier release about the old version. For a
+//!   [`Context`](opendp_analysis::Context), make a new context with the new table, and attach a
+//!   journal of the same budget. [`Terms::with_digest`] is only for a file that never changes.
+//!
 //! # Damage
 //! Each release is a line with a seal. The seal is a hash of two texts: the content of the line,
 //! and the seal of the previous line. Every process that opens the file checks all seals. A mark in

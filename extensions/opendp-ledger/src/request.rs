@@ -22,6 +22,8 @@ pub struct Request {
     pub(crate) loss: Loss,
     /// Whether the release needs a public number of rows.
     pub(crate) public_size: bool,
+    /// More budgets to charge, see [`also`](Request::also).
+    pub(crate) also: Vec<String>,
 }
 impl Request {
     /// Request one release of a measurement for neighbouring data at distance at most `d_in`. The
@@ -76,7 +78,8 @@ impl Request {
         let (by, source) = (String::new(), String::new());
         let (pipeline, d_in) = ("null".into(), "null".into());
         let (metric, public_size) = (None, false);
-        Request { id: id.into(), by, pipeline, source, metric, d_in, loss, public_size }
+        let (id, also) = (id.into(), Vec::new());
+        Request { id, by, pipeline, source, metric, d_in, loss, public_size, also }
     }
     /// Replace the loss by another bound on the loss of the same release. The caller is responsible
     /// for the loss. [`Loss::together`] combines the losses of several releases into one loss.
@@ -89,6 +92,41 @@ impl Request {
     #[must_use]
     pub fn with_public_size(self) -> Self {
         Request { public_size: true, ..self }
+    }
+    /// Also charge the release to another budget of the ledger. For example, a service has a budget
+    /// for each client, and one budget for all clients together. Only the second budget bounds the
+    /// loss of the data if clients exchange their answers.
+    ///
+    /// The release is charged to all its budgets, or to none: if one budget refuses the request,
+    /// nothing is charged. Each budget keeps the release under the id of the request. So if clients
+    /// choose ids, begin each id with the name of the client. If the power fails during a charge,
+    /// it is possible that only some of the budgets were charged. Then no caller has the release. A
+    /// retry charges the other budgets, and returns the same release. The budgets of `also` are
+    /// charged before the budget of the call.
+    ///
+    /// ```
+    /// use opendp_core::*;
+    /// use opendp_ledger::{Ledger, Loss, Request};
+    /// use opendp_measurements::{Scale, make_laplace};
+    ///
+    /// # let folder = tempfile::tempdir().map_err(|e| Error::FailedFunction(e.to_string()))?;
+    /// # let path = folder.path().join("service.ledger");
+    /// let ledger = Ledger::open(&path)?;
+    /// ledger.create("all", &Loss::epsilon("1")?)?;
+    /// ledger.create("Ada", &Loss::epsilon("0.5")?)?;
+    ///
+    /// let count = Space::new(AtomDomain::<i64>::default(), AbsoluteDistance::<i64>::default())?;
+    /// let laplace = make_laplace(count, Scale::new(4.0)?, None)?;
+    /// let request = Request::new("Ada 1", &laplace, &1)?.also("all");
+    /// ledger.release("Ada", &request, || laplace.invoke(&100))?;
+    /// assert_eq!(ledger.remaining("Ada")?, Loss::epsilon("0.25")?);
+    /// assert_eq!(ledger.remaining("all")?, Loss::epsilon("0.75")?);
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[must_use]
+    pub fn also(mut self, budget: &str) -> Self {
+        self.also.push(budget.into());
+        self
     }
     /// Set the person who makes the request.
     #[must_use]

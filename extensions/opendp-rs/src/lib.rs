@@ -43,6 +43,35 @@
 //! Without a ledger, each run of a program has the whole budget again.
 //! [`ContextJournal`](opendp_ledger::ContextJournal) keeps the budget of a context in a file.
 //!
+//! A [`Study`](prelude::Study) is a budget with questions, in one JSON document. It reads its
+//! columns from a file:
+//!
+//! ```
+//! # use std::fs::File;
+//! use opendp_rs::prelude::*;
+//!
+//! # fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
+//! # let file = std::env::temp_dir().join(format!("study-{}.csv", std::process::id()));
+//! # std::fs::write(&file, "age\n31\n58\n\n")?;
+//! let study = Study::parse(&serde_json::json!({
+//!     "context": {
+//!         "unit": {"person": 1},
+//!         "budget": {"epsilon": 1},
+//!         "columns": {"age": {"T": "i64", "bounds": [0, 120], "missing": "drop"}},
+//!     },
+//!     "questions": [{"count": {}}, {"mean": {"column": "age"}}],
+//! }))?;
+//! let table = File::open(&file)?;
+//! let outcome = study.try_ask(study.reader(|columns| CsvFrame::new(table, columns)), 0.05);
+//! println!("{}", outcome.map_err(|failure| failure.told())?.to_json());
+//! # std::fs::remove_file(&file)?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! [`Study::ask_charged`](prelude::Study::ask_charged) takes the same reader, and charges the
+//! answers to a ledger.
+//!
 //! For a release that `Context` does not offer, chain constructors. The prelude contains them:
 //!
 //! ```
@@ -72,6 +101,28 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
+//! # JSON in the same program
+//! Amounts of budgets are exact decimal numbers. So these crates turn on the feature
+//! `arbitrary_precision` of `serde_json`. Cargo turns a feature on for the whole program. With this
+//! feature, `serde_json::from_str` cannot read numbers into some types: enums with
+//! `#[serde(tag = "..")]` or `#[serde(untagged)]`, and fields with `#[serde(flatten)]`. The error
+//! is `invalid type: map`. First read such a type as a `serde_json::Value`:
+//!
+//! ```
+//! #[derive(serde::Deserialize)]
+//! #[serde(tag = "kind")]
+//! enum Request {
+//!     Count { epsilon: f64 },
+//! }
+//! # use opendp_rs as _;
+//! let text = r#"{"kind": "Count", "epsilon": 0.5}"#;
+//! assert!(serde_json::from_str::<Request>(text).is_err());
+//! let json: serde_json::Value = serde_json::from_str(text)?;
+//! let Request::Count { epsilon } = serde_json::from_value(json)?;
+//! assert_eq!(epsilon, 0.5);
+//! # Ok::<(), serde_json::Error>(())
+//! ```
+//!
 //! The crates are re-exported here under their names. A program that needs only one of the crates
 //! can depend on that crate alone. Such a program compiles faster.
 #![forbid(unsafe_code)]
@@ -98,7 +149,9 @@ pub mod prelude {
     pub use opendp_data::{CsvColumn, CsvFrame};
     #[cfg(feature = "parquet")]
     pub use opendp_data::{ParquetColumn, ParquetFrame};
+    pub use opendp_ledger::{ContextJournal, Ledger};
     pub use opendp_measurements::*;
     pub use opendp_registry::{Document, Registry};
+    pub use opendp_study::Study;
     pub use opendp_transformations::*;
 }

@@ -160,6 +160,7 @@ mod asked;
 mod budget;
 mod charged;
 mod document;
+mod frames;
 mod groups;
 mod json;
 mod keys;

@@ -20,7 +20,7 @@ pub enum Cells {
     Text(Vec<Option<String>>),
 }
 impl Cells {
-    fn missing(kind: CellType, rows: usize) -> Self {
+    pub(super) fn missing(kind: CellType, rows: usize) -> Self {
         match kind {
             CellType::Integer => Cells::Integer(vec![None; rows]),
             CellType::Float => Cells::Float(vec![None; rows]),

@@ -385,6 +385,7 @@ fn an_error_names_a_type_of_cells_as_documents_do() {
     assert!(error.contains("`age`") && error.contains("expected cells of i64"), "{error}");
 }
 
+mod frames;
 mod free;
 mod groups;
 mod integers;

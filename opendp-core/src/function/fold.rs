@@ -72,6 +72,12 @@ pub trait Fold<I: Carrier, O: Carrier>: Send + Sync + 'static {
 /// partial results cannot be written as bytes. Partial results contain unprotected data. So every
 /// channel that transfers partial results must be trusted.
 ///
+/// Absorb each chunk once, and merge each partial result once. Some queues deliver a message twice.
+/// If the same bytes are merged twice, their rows count twice. A row then changes the result by
+/// more than the map states, so the loss is larger than the map states. This mistake is not
+/// noticed. So give each part an id, and skip a part whose id was merged before. Also finish a
+/// partial result of a measurement only once, because each call makes another release.
+///
 /// A partial result contains the label of its function. The label contains the fold, and the steps
 /// before the fold with their arguments. In a transformation or a measurement, the label also
 /// contains the input spaces of these steps and of the fold. Only a function with the same label

@@ -4,8 +4,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use opendp_core::{Error, Result};
 
+use super::check::Earlier;
 use super::{Ledger, lock};
-use crate::decide::{Decision, charge, decide};
+use crate::decide::{Decision, charge, decide_all, kept};
 use crate::store::Tables;
 use crate::{Entry, Request};
 
@@ -32,10 +33,11 @@ impl Ledger {
     ) -> Result<(Entry, bool)> {
         // Before the data are read, refuse a request that cannot succeed. The final decision is
         // made below.
-        if let Some(entry) = self.check_request(budget, request)? {
-            return Ok((entry, true));
-        }
-        let release = compute()?;
+        let release = match self.earlier(budget, request)? {
+            Earlier::Entry(entry) => return Ok((*entry, true)),
+            Earlier::Release(release) => release,
+            Earlier::Nothing => compute()?,
+        };
         let job = Arc::new(Job {
             budget: budget.into(),
             request: request.clone(),
@@ -83,16 +85,26 @@ impl Ledger {
         let answer = lock(&job.answer).take();
         answer.unwrap_or_else(|| Err(lost()))
     }
-    /// Decide about a job, and charge it. The outer error stops all jobs.
+    /// Decide about a job, and charge it to all its budgets, or to none. The outer error stops all
+    /// jobs.
     fn decided(&self, tables: &mut dyn Tables, job: &Job) -> Result<Result<(Entry, bool)>> {
-        Ok(match decide(tables, &job.budget, &job.request, &|| self.now()) {
-            Ok(Decision::Repeat(entry)) => Ok((*entry, true)),
-            Ok(Decision::Charge(mut account, now)) => {
-                let texts = [job.release.as_str(), job.spare.as_str()];
-                Ok((charge(tables, &mut account, now, &job.request, texts)?, false))
-            }
-            Err(error) => Err(error),
-        })
+        let decided = decide_all(tables, &job.budget, &job.request, &|| self.now());
+        let (earlier, decisions) = match decided.and_then(|made| Ok((kept(&made)?, made))) {
+            Ok(decided) => decided,
+            Err(error) => return Ok(Err(error)),
+        };
+        // If some of the budgets keep a release already, the others are charged for this release.
+        let release = earlier.as_deref().unwrap_or(&job.release);
+        let mut last = Err(lost());
+        for decision in decisions {
+            last = Ok(match decision {
+                Decision::Repeat(entry) => *entry,
+                Decision::Charge(mut account, now) => {
+                    charge(tables, &mut account, now, &job.request, [release, &job.spare])?
+                }
+            });
+        }
+        Ok(last.map(|entry| (entry, earlier.is_some())))
     }
     /// Read the entry of a job after the spare texts were kept.
     fn read_again(&self, job: &Job, repeated: bool) -> Result<(Entry, bool)> {

@@ -16,5 +16,6 @@ mod recorded;
 mod room;
 #[cfg(feature = "postgres")]
 mod server;
+mod several;
 mod spending;
 mod tight;

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Cursor;
 
 use opendp_rs::prelude::*;
+use serde_json::json;
 
 fn schema<T: Atom>(names: [&str; 2]) -> DataFrameDomain<String> {
     let cells = ColumnDomain::new(AtomDomain::<T>::default());
@@ -68,4 +69,29 @@ fn a_column_of_absent_cells_says_how_to_read_it() {
     let wrong = CsvFrame::new(&b"educ,income\n9,\xff\n"[..], &schema::<i64>(["educ", "income"]));
     assert!(Table::from_frames(wrong.unwrap()).is_ok(), "no cell is an error");
     assert_eq!(Table::from_frames([]).unwrap().columns().count(), 0);
+}
+#[test]
+fn a_study_reads_its_columns_from_a_table_of_text() {
+    let study = Study::parse(&json!({
+        "context": {
+            "unit": {"person": 1},
+            "budget": {"epsilon": 1e9},
+            "columns": {"age": {"T": "i64", "missing": "drop"}, "city": "String"},
+        },
+        "questions": [
+            {"histogram": {"column": "city", "categories": ["Lyon", "Lille"]}},
+            {"count": {}, "where": {"age": {"at_least": 18}}},
+        ],
+    }));
+    let (study, text) =
+        (study.unwrap(), "city,name,age\nLyon,a,31\n Lyon ,b,\nLille,c,x\nLille,d,9\n");
+    let read = study.reader(|columns| CsvFrame::new(Cursor::new(text), columns));
+    let outcome = study.try_ask(read, 0.05).unwrap();
+    let answers = outcome.answers().iter().flat_map(|answer| &answer.cells);
+    let values: Vec<i64> = answers.map(|cell| cell.value.as_i64().unwrap()).collect();
+    assert_eq!(values, [2, 2, 1]);
+    // A file without a column of the study is an error of the file.
+    let read = study.reader(|columns| CsvFrame::new(Cursor::new("city\n"), columns));
+    let failure = study.try_ask(read, 0.05).unwrap_err();
+    assert!(matches!(failure, opendp_rs::opendp_ledger::Failure::OfFile(_)), "{failure:?}");
 }
