@@ -50,7 +50,8 @@ pub use tally::Tally;
 /// does not change the function or the map.
 ///
 /// # Errors
-/// The map returns `FailedCast` when `d_in` does not fit `TO`.
+/// The map returns `FailedCast` when its value does not fit `TO`. In Rust, the map also returns
+/// `Overflow` when twice the number of replaced records does not fit `u32`.
 ///
 /// ```
 /// # use opendp_core::*;

@@ -7,7 +7,7 @@ use opendp_core::Atom;
 pub fn increase<T: PartialOrd>(values: &[T]) -> bool {
     values.windows(2).all(|pair| pair[0] < pair[1])
 }
-/// Return whether a value is null, such as NaN.
+/// Return whether one of the values is null, such as NaN.
 pub fn any_null<T: Atom>(values: &[T]) -> bool {
     values.iter().any(Atom::is_null)
 }

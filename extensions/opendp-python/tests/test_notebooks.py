@@ -101,3 +101,16 @@ def test_the_answers_of_a_study_are_a_table():
     for row, answer in zip(rows_of(page)[1:], outcome.rows()):
         assert row[2] == str(answer["value"])
         assert row[3] == f"{answer['lower']:g}, {answer['upper']:g}"
+    assert "interval (95 %)" in page and "Laplace, scale 2</td>" in page
+    # An interval never holds with certainty.
+    assert "interval (more than 99.999999 %)" in study.rehearse(1e-12)._repr_html_()
+
+
+def test_an_answer_without_a_scale_states_none():
+    rows = {"unit": {"answers_of_person": 1}, "rows": 100, "budget": {"epsilon": 1.0}}
+    columns = {"columns": {"city": "String"}}
+    chain = ["count_distinct", {"laplace": {"scale": {"param": "scale"}}}]
+    questions = [{"count": {}}, {"mechanism": {"column": "city", "chain": chain}}]
+    study = dp.Study({"context": {**rows, **columns}, "questions": questions})
+    noises = [row[-1] for row in rows_of(study.rehearse()._repr_html_())[1:]]
+    assert noises == ["no noise", "count_distinct, laplace, scale 1"]

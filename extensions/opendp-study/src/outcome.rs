@@ -24,7 +24,8 @@ pub struct Cell {
     /// defines the groups.
     pub key: Option<Json>,
     /// The label of the value, if the answer can have several values. The label is a category, a
-    /// bin, a key, the alpha of a quantile, or the position in a list of chosen categories.
+    /// bin, a key, the alpha of a quantile, or the position in a list of chosen categories. For a
+    /// `mechanism`, it is the position in the released list, or the name in the released object.
     pub label: Option<String>,
     /// The released number, category or candidate.
     pub value: Json,
@@ -48,9 +49,11 @@ pub struct StudyAnswer {
     /// The title of the question.
     pub question: String,
     /// The kinds of noise. Each kind is named once, in the order of the scales, as in "Gaussian and
-    /// Laplace, threshold". For a public number of rows, "no noise".
+    /// Laplace, threshold". For a public number of rows, "no noise". For a `mechanism`, the names
+    /// of its constructors, separated by commas.
     pub mechanism: String,
-    /// The scales of the noise, one for each release. The list is empty without a release.
+    /// The scales of the noise, one for each release. The list is empty for a `mechanism`, and for
+    /// a public number of rows.
     pub scales: Vec<f64>,
     /// A bound on the error of the answer, if this bound is known before the release. The bound
     /// holds with the stated probability. Counts have no such bound if their keys are found in the

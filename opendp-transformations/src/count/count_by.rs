@@ -46,7 +46,8 @@ use crate::{Key, Tally};
 /// the first two bounds. If `d` records of one value are added, the change attains the last bound.
 ///
 /// # Errors
-/// The map returns `FailedCast` when `d_in` does not fit `TV`.
+/// The map returns `FailedCast` when its value does not fit `TV`. In Rust, the map also returns
+/// `Overflow` when twice the number of replaced records does not fit `u32`.
 ///
 /// ```
 /// # use opendp_core::*;

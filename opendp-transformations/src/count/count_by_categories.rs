@@ -49,8 +49,9 @@ use crate::{Key, Tally};
 /// `sqrt(k * d)`.
 ///
 /// # Errors
-/// `MakeTransformation` when a category occurs twice. The map returns `FailedCast` when `d_in` does
-/// not fit the type of the distance.
+/// `MakeTransformation` when a category occurs twice. The map returns `FailedCast` when its value
+/// does not fit the type of the distance. In Rust, the map also returns `Overflow` when twice the
+/// number of replaced records does not fit `u32`.
 ///
 /// ```
 /// # use opendp_core::*;

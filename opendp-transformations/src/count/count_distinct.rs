@@ -43,7 +43,8 @@ use crate::{Key, count::table};
 /// one, and never decreases it. So each replacement changes this number by at most one.
 ///
 /// # Errors
-/// The map returns `FailedCast` when `d_in` does not fit `TO`.
+/// The map returns `FailedCast` when its value does not fit `TO`. In Rust, the map also returns
+/// `Overflow` when twice the number of replaced records does not fit `u32`.
 ///
 /// ```
 /// # use opendp_core::*;

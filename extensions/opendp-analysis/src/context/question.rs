@@ -30,7 +30,7 @@ impl<MO: Accounted, TO: Carrier> Question<'_, MO, TO> {
     }
     /// Return the kind of noise: "Laplace", "Gaussian" or "discrete Gaussian". For a choice among
     /// candidates, return "selection". For counts of keys that are found, return "Laplace,
-    /// threshold".
+    /// threshold". For a [mechanism of another crate](super::Rows::mechanism), return "other".
     pub fn mechanism(&self) -> &'static str {
         self.known.mechanism
     }
@@ -263,7 +263,7 @@ struct About {
 impl<MO: Accounted, TO: Carrier> Answer<MO, TO> {
     /// Return the kind of noise: "Laplace", "Gaussian" or "discrete Gaussian". For a choice among
     /// candidates, return "selection". For counts of keys that are found, return "Laplace,
-    /// threshold".
+    /// threshold". For a [mechanism of another crate](super::Rows::mechanism), return "other".
     pub fn mechanism(&self) -> &'static str {
         self.about.mechanism
     }

@@ -101,8 +101,8 @@ def _quietly(search: Callable[..., Any], predicate: Callable[[Any], bool], *boun
 
     A search for a distance tries the distance 0 itself. In a search for a scale, the user states
     the distance, and the condition gives the warning at every value. So after the search, call the
-    condition once more, and show the warning if it comes again. Use the found value, or the upper
-    bound if no value is found.
+    condition once more, and show the warning if it comes again. Use the found value. If no value
+    is found, use the upper bound, or 1 without bounds.
     """
     outside, error = SEARCHES.running, None
     SEARCHES.running = True

@@ -98,16 +98,19 @@ class Study:
         are missing cells. Spaces around a text are ignored, and an empty text is missing. A cell of
         another type is an error, which spends the budget.
 
-        Each interval contains the true number with probability ``1 - alpha``.
+        Each interval contains the true number with a probability of at least ``1 - alpha``. This
+        probability has another meaning for counts whose keys were found in the data. Then the
+        outcome has a note.
 
         With ``ledger``, the study is charged before the answers are returned. ``budget`` is the
         name of the budget in the ledger that pays. The charge is the budget that the study states.
-        The budget in the ledger must state the unit of the study. The answers are kept under
-        ``id``, and an id is charged once. If an id has kept answers, these answers are returned,
-        even in a later process, and ``data`` is not read. An id belongs to a document and to
-        ``alpha``, and not to the table, because a table in memory has no name. An error that may
-        depend on the data is charged, and kept under the id. ``by`` is the name of the person who
-        asks. With a ledger, a study can answer several times, with several ids.
+        If the budget in the ledger composes tightly, the charge can be the losses of the single
+        releases instead. The budget in the ledger must state the unit of the study. The answers
+        are kept under ``id``, and an id is charged once. If an id has kept answers, these answers
+        are returned, even in a later process, and ``data`` is not read. An id belongs to a document
+        and to ``alpha``, and not to the table, because a table in memory has no name. An error that
+        may depend on the data is charged, and kept under the id. ``by`` is the name of the person
+        who asks. With a ledger, a study can answer several times, with several ids.
 
         With ``public_types=True``, a column whose type fits no cell of the document, such as a
         column of texts for ``f64``, is an error that spends nothing. This error discloses the type
@@ -234,16 +237,31 @@ class Outcome:
         """Return a table of the answers, for notebooks."""
         rows = []
         for answer in self._document["answers"]:
-            noise = f"{answer['mechanism']}, scale {_html.shown(answer['scale'])}"
+            noise = _noise(answer)
             for cell in answer["values"] or [{"label": None, "value": None, "interval": None}]:
                 ends = [_number(end) for end in cell["interval"] or []]
                 known = [cell["label"], cell["value"], ends or None]
                 rows.append([answer["question"], *known, answer["accuracy"], noise])
-        level = f"{100 - 100 * self._document['alpha']:g} %"
+        level = f"{_percent(self._document['alpha'])} %"
         head = ["question", "label", "answer", f"interval ({level})", f"error ({level})", "noise"]
         spent, whole = _parts(self._document["spent"]), _parts(self._document["budget"])
         caption = f"spent: {spent} of {whole}; protected: {self._document['unit']}"
         return _html.table(caption, head, rows, self.notes)
+
+
+def _noise(answer: dict[str, Any]) -> str:
+    """Return the kinds of noise of an answer, with the scales or with the parameter, if known."""
+    parameter, scales = answer.get("parameter"), answer["scale"]
+    if parameter is not None:
+        value = _html.shown(_number(parameter["value"]))
+        return f"{answer['mechanism']}, {parameter['name']} {value}"
+    return f"{answer['mechanism']}, scale {_html.shown(scales)}" if scales else answer["mechanism"]
+
+
+def _percent(alpha: float) -> str:
+    """Return the probability ``1 - alpha`` in percent. Never round it up to 100."""
+    text = f"{100 - 100 * alpha:.9f}".rstrip("0").rstrip(".")
+    return "more than 99.999999" if text == "100" else text
 
 
 def _parts(loss: dict[str, Any]) -> str:

@@ -121,8 +121,9 @@ pub struct Noised {
     pub query: String,
     /// The kind of noise: "Laplace", "Gaussian" or "discrete Gaussian". For a choice among
     /// candidates, this is "selection". For counts of keys that are found, this is "Laplace,
-    /// threshold". If a statistic has several kinds of noise, each kind is named once, in the order
-    /// of the scales, as in "Gaussian and Laplace, threshold".
+    /// threshold". For a [mechanism of another crate](super::super::Rows::mechanism), this is
+    /// "other". If a statistic has several kinds of noise, each kind is named once, in the order of
+    /// the scales, as in "Gaussian and Laplace, threshold".
     pub mechanism: String,
     /// The noise scales of the release or of the statistic.
     pub scales: Vec<f64>,

@@ -18,7 +18,8 @@ const MU_OF_PURE: f64 = 1.253_314_137_315_500_3;
 /// The search divides each room by this factor, so that losses that are rounded up still fit the
 /// room.
 const ROOM: f64 = 1.0 + 1e-8;
-/// The search tries `TRIALS + 1` values for the part of epsilon that pure losses get.
+/// The search tries `TRIALS + 1` values for the part of epsilon that pure losses get. If there is
+/// only one interval (see [`NODES`]), the search tries only the two ends of this interval.
 const TRIALS: u32 = 512;
 /// The number of intervals into which epsilon is divided. If the questions together need only one
 /// kind of room in every [`Mode`], there is only one interval. The ends of the intervals are called
@@ -78,7 +79,9 @@ pub(super) struct Demand {
 }
 impl Mode {
     /// Return the modes to try for the given questions. If no question is a choice that can have
-    /// Gumbel noise, all modes have `gumbel: false`. If `tight` is false, all losses are pure.
+    /// Gumbel noise, all modes have `gumbel: false`. If `tight` is `false`, the measure of the
+    /// budget determines the kind of noise of each question. So the only mode is the one in which
+    /// all fields are `false`.
     pub(super) fn all(items: &[Item], tight: bool) -> Vec<Mode> {
         let choices = items.iter().any(|item| item.choice && item.gaussian.is_some());
         let mut modes = Vec::new();
