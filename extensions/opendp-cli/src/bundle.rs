@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
     /// maturin
     #[arg(long)]
     wheel: bool,
-    /// Build without optimisation, which takes less time
+    /// Build with little optimisation, which takes less time
     #[arg(long)]
     debug: bool,
     /// Do not use the network

@@ -94,7 +94,7 @@ pub(crate) fn places(names: &[String], domain: &DataFrameDomain<String>) -> Resu
         if names.contains(name) {
             return place(names, Some(name));
         }
-        let rule = format!(", to be read as {}", in_words(&cells.to_json()));
+        let rule = format!(" (its cells would be read as {})", in_words(&cells.to_json()));
         Err(absent("data", names, name, &rule))
     };
     schema.iter().map(find).collect()
@@ -163,7 +163,7 @@ mod tests {
         assert_eq!(CsvFrame::new(TABLE, &any).unwrap_err().kind(), "Argument");
         let error = CsvFrame::new(&b"x,y\n"[..], &schema()).unwrap_err();
         let text = error.to_string();
-        let parts = ["`z`, to be read as String.", "2 columns"];
+        let parts = ["`z` (its cells would be read as String).", "2 columns"];
         assert!(parts.iter().all(|part| text.contains(part)), "{text}");
         let words = |name: &str| in_words(&schema().column(&name.to_owned()).unwrap().to_json());
         assert_eq!((&*words("x"), &*words("y")), ("f64 from 0.5 to 1.0", "i64, or missing"));

@@ -165,9 +165,9 @@ impl Page {
 fn foot(percent: &str) -> String {
     let percent = escaped(percent);
     format!(
-        "<footer><p>Random noise was added to every number here. So the page reveals almost the \
-         same, whether or not one individual is in the data. The privacy loss bounds the \
-         difference.</p><p>A {percent} % interval contains the exact answer in at least {percent} \
+        "<footer><p>Every number here is the result of a random mechanism, such as added noise. Only \
+         numbers that were public before are exact. So the page reveals almost the same, whether or \
+         not one individual is in the data. The privacy loss bounds the difference.</p><p>A {percent} % interval contains the exact answer in at least {percent} \
          of 100 releases. The exact answer is computed after limits and bounds on each individual. \
          If the groups were found in the data, the releases that do not show a group also count \
          among the {percent} of 100. So in the releases that show the group, its interval can miss \

@@ -1,6 +1,7 @@
 //! Questions that mechanisms of other crates answer.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests stop by panicking")]
 
+#[path = "hostile/constructors.rs"]
 mod hostile;
 
 use opendp_core::{Error, Result};
@@ -94,6 +95,17 @@ fn a_mechanism_gets_its_share_and_states_its_accuracy() {
     assert_eq!(json["answers"][0]["constructors"], json!(["count_distinct", "laplace"]));
     assert_eq!(json["answers"][0]["parameter"]["name"], "scale");
     assert_eq!(Outcome::parse(&json).unwrap().to_json(), json);
+}
+/// A title names only the ends of a long chain, but the JSON names all links.
+#[test]
+fn all_links_of_a_long_chain_are_listed() {
+    let clamp = json!({"clamp": {"bounds": [0, 90]}});
+    let laplace = json!({"laplace": {"scale": {"param": "scale"}}});
+    let fields = json!({"column": "age", "chain": [clamp, clamp, "sum", laplace]});
+    let json = epsilon(1.0, json!([{"mechanism": fields}])).rehearse(ALPHA).unwrap().to_json();
+    assert_eq!(json["answers"][0]["constructors"], json!(["clamp", "clamp", "sum", "laplace"]));
+    assert_eq!(json["answers"][0]["question"], "clamp, .., laplace of age");
+    assert_eq!(json["answers"][0]["mechanism"], "clamp, .., laplace");
 }
 #[test]
 fn the_charged_loss_is_the_loss_of_the_map() {

@@ -26,18 +26,21 @@ const LONGEST_NAME: usize = 60;
 const MOST_NAMES: usize = 3;
 
 impl MechanismFields {
-    /// Return the names of the links, as the document writes them. If there are many links, only
-    /// the first link and the last link are named.
+    /// Return the names of the links, as the document writes them.
     pub(crate) fn names(&self) -> Vec<String> {
-        let links = self.chain.as_array().map(Vec::as_slice).unwrap_or_default();
-        let mut names: Vec<String> = links.iter().map(name).collect();
+        self.chain.as_array().into_iter().flatten().map(name).collect()
+    }
+    /// Return the names of the links as one text. If there are many links, only the first link and
+    /// the last link are named.
+    pub(crate) fn short_names(&self) -> String {
+        let mut names = self.names();
         if MOST_NAMES < names.len() {
             names.splice(1..names.len() - 1, ["..".to_owned()]);
         }
-        names
+        names.join(", ")
     }
     pub(super) fn title(&self) -> String {
-        format!("{} of {}", self.names().join(", "), self.column)
+        format!("{} of {}", self.short_names(), self.column)
     }
     /// Return the fields of a statistic that has these bounds.
     pub(crate) fn as_numbers(&self) -> NumberFields {

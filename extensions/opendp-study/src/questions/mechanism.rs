@@ -37,7 +37,7 @@ impl<'c> Asker<'c> {
         let mut answer = StudyAnswer::before(asked.title(), question.noised(self.alpha));
         answer.bounds = bounds;
         answer.constructors = fields.names();
-        answer.mechanism = answer.constructors.join(", ");
+        answer.mechanism = fields.short_names();
         answer.scales = Vec::new();
         answer.parameter = parameter.map(|name| (name, question.scale()));
         let measurement = question.measurement().clone();

@@ -91,17 +91,17 @@ fn make_on_graphs(
     let map = PrivacyMap::new(|_: &u32| Ok(0.5));
     Ok(Measurement::new(input, MaxDivergence, Function::map(|_: &Vec<String>| Ok(true)), map))
 }
-register! { "mod.rs": make_present as ["test::make_present"](input, flip); }
-register! { "mod.rs": make_of_epsilon as ["test::make_of_epsilon"](input, epsilon); }
-register! { "mod.rs": make_of_loss as ["test::make_of_loss"](input, loss); }
-register! { "mod.rs": make_faulty as ["test::make_faulty"](input, scale); }
-register! { "mod.rs": make_scaleless as ["test::make_scaleless"](input, scale); }
-register! { "mod.rs": make_conversation as ["test::make_conversation"](input); }
-register! { "mod.rs": make_panics as ["test::make_panics"](input); }
-register! { "mod.rs": make_panics_on_rows as ["test::make_panics_on_rows"](input); }
-register! { "mod.rs": make_panics_when_made as ["test::make_panics_when_made"](input); }
-register! { "mod.rs": make_panics_after as ["test::make_panics_after"](); }
-register! { "mod.rs": make_fails as ["test::make_fails"](input); }
-register! { "mod.rs": make_map as ["test::make_map"](input); }
-register! { "mod.rs": make_nested as ["test::make_nested"](input); }
-register! { "mod.rs": make_on_graphs as ["test::make_on_graphs"](input); }
+register! { "constructors.rs": make_present as ["test::make_present"](input, flip); }
+register! { "constructors.rs": make_of_epsilon as ["test::make_of_epsilon"](input, epsilon); }
+register! { "constructors.rs": make_of_loss as ["test::make_of_loss"](input, loss); }
+register! { "constructors.rs": make_faulty as ["test::make_faulty"](input, scale); }
+register! { "constructors.rs": make_scaleless as ["test::make_scaleless"](input, scale); }
+register! { "constructors.rs": make_conversation as ["test::make_conversation"](input); }
+register! { "constructors.rs": make_panics as ["test::make_panics"](input); }
+register! { "constructors.rs": make_panics_on_rows as ["test::make_panics_on_rows"](input); }
+register! { "constructors.rs": make_panics_when_made as ["test::make_panics_when_made"](input); }
+register! { "constructors.rs": make_panics_after as ["test::make_panics_after"](); }
+register! { "constructors.rs": make_fails as ["test::make_fails"](input); }
+register! { "constructors.rs": make_map as ["test::make_map"](input); }
+register! { "constructors.rs": make_nested as ["test::make_nested"](input); }
+register! { "constructors.rs": make_on_graphs as ["test::make_on_graphs"](input); }
