@@ -326,6 +326,10 @@ fn a_public_table_with_the_file_of_a_private_table_is_refused() {
     );
     // The control: another file.
     assert!(public("codes.csv").status.success());
+    // One of the two paths is a folder that contains the other path.
+    let error = public(".");
+    let text = String::from_utf8_lossy(&error.stderr).into_owned();
+    assert!(text.contains("its file is a folder with the rows of the private table"), "{text}");
 }
 /// A page over the ledger would erase the losses of all earlier releases.
 #[test]
