@@ -31,6 +31,7 @@ mod calls;
 mod clauses;
 mod deep;
 mod expansion;
+mod hints;
 mod planning;
 mod public;
 mod typing;
