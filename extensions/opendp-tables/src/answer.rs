@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
-    ArrayRef, BooleanArray, Date32Array, Float64Array, Int64Array, RecordBatch, StringArray,
-    TimestampMicrosecondArray,
+    ArrayRef, AsArray, BooleanArray, Date32Array, Float64Array, Int64Array, RecordBatch,
+    StringArray, TimestampMicrosecondArray,
 };
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
@@ -17,6 +17,7 @@ use serde_json::Value as Json;
 
 use crate::columns::ReleasedColumn;
 use crate::ir::Plan;
+use crate::readable::{heading, readable};
 use crate::released::{Group, Noisy};
 use crate::{Type, Value};
 
@@ -54,7 +55,7 @@ pub(crate) struct Shown {
 }
 impl std::fmt::Display for Answer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let values = self.marked().and_then(|values| printed(&values));
+        let values = self.named().and_then(|values| printed(&values));
         let values = values.map_err(|_| std::fmt::Error)?;
         match (self.document["warning"].as_str(), printed(&self.table)) {
             (Some(warning), _) => write!(f, "warning: {warning}\n\n{values}")?,
@@ -62,7 +63,7 @@ impl std::fmt::Display for Answer {
             (None, Err(error)) => write!(f, "warning: {}\n\n{values}", instead(&error))?,
         }
         for note in self.document["notes"].as_array().into_iter().flatten() {
-            write!(f, "\nnote: {}", visible(note.as_str().unwrap_or_default()))?;
+            write!(f, "\nnote: {}", visible(&readable(note.as_str().unwrap_or_default())))?;
         }
         let vague = self.shown.vague.iter().filter(|vague| **vague).count();
         if 0 < vague {
@@ -79,6 +80,19 @@ impl std::fmt::Display for Answer {
 pub(crate) const VAGUE: &str = "too few rows for this noise";
 
 impl Answer {
+    /// Return the table of released values, with short names of the aggregates.
+    fn named(&self) -> Result<RecordBatch> {
+        let marked = self.marked()?;
+        let mut columns = marked.columns().to_vec();
+        if let Some(names) = columns.get_mut(self.shown.keys)
+            && let Some(texts) = names.as_string_opt::<i32>()
+        {
+            let short = texts.iter().map(|name| name.map(heading));
+            let short: ArrayRef = Arc::new(StringArray::from_iter(short));
+            *names = short;
+        }
+        RecordBatch::try_new(marked.schema(), columns).map_err(arrow)
+    }
     /// Return the table of released values. If some of the values give no information, append a
     /// column that marks these values.
     fn marked(&self) -> Result<RecordBatch> {
@@ -106,7 +120,7 @@ pub(crate) fn printed(batch: &RecordBatch) -> Result<String> {
         let cells = ArrayFormatter::try_new(array, &options)?;
         let cells = (0..array.len()).map(|row| visible(&cells.value(row).to_string()));
         let cells: ArrayRef = Arc::new(StringArray::from_iter_values(cells));
-        Ok((visible(field.name()), cells))
+        Ok((visible(&heading(field.name())), cells))
     };
     let schema = batch.schema();
     let columns = schema.fields().iter().zip(batch.columns()).map(text);
@@ -193,7 +207,6 @@ pub(crate) fn aggregate_table(
     RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).map_err(arrow)
 }
 fn whole(array: &ArrayRef) -> ArrayRef {
-    use datafusion::arrow::array::AsArray;
     use datafusion::arrow::datatypes::Float64Type;
     // This cast from a float to an integer saturates: a float out of range becomes the smallest or
     // the largest `i64`.

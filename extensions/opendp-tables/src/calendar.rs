@@ -8,9 +8,11 @@
 
 use crate::{Type, Value};
 
+mod interval;
 pub(crate) mod printed;
 mod text;
 
+pub(crate) use interval::{Interval, movable};
 pub(crate) use text::{date, show_date, show_time, time};
 
 /// The first and the last day of the calendar: 0001-01-01 and 9999-12-31.

@@ -12,12 +12,14 @@ use opendp_core::{Error, Result};
 
 use crate::ir::{Bounding, Branch, Plan, Row};
 use crate::metadata::{PrivacyUnit, Table};
+use crate::readable::readable;
 
 mod aggregates;
 mod bounds;
 mod candidates;
 mod dates;
 mod functions;
+mod intervals;
 mod keys;
 mod post;
 mod rows;
@@ -83,6 +85,7 @@ pub(crate) fn check(query: LogicalPlan, tables: &Tables) -> Result<Checked> {
 
 /// Return the error for a part of a query that cannot be made private.
 pub(crate) fn refused(what: &str, why: &str, instead: &str) -> Error {
+    let what = readable(what);
     Error::NotImplemented(format!("`{what}` cannot be made private: {why}.\nInstead, {instead}."))
 }
 
@@ -209,7 +212,7 @@ fn check_levels(row: Row, what: &Expr) -> Result<Row> {
 /// Return the error for an expression with too many nodes, levels or steps. The error shows only
 /// the beginning of a long expression.
 pub(crate) fn deep(what: &dyn Display) -> Error {
-    let text = what.to_string();
+    let text = readable(&what.to_string());
     let start: String = text.chars().take(SHOWN).collect();
     let more = if start.len() < text.len() { " ..." } else { "" };
     nested(&format!("at `{start}{more}`"))
@@ -274,6 +277,7 @@ pub(crate) fn node_name(plan: &LogicalPlan) -> String {
         LogicalPlan::Limit(_) => "LIMIT".into(),
         LogicalPlan::Sort(_) => "ORDER BY".into(),
         LogicalPlan::Aggregate(Aggregate { .. }) => "GROUP BY".into(),
+        LogicalPlan::Union(_) => "UNION ALL".into(),
         LogicalPlan::Join(join) => format!("{} JOIN", join.join_type).to_uppercase(),
         other => {
             let text = other.display().to_string();

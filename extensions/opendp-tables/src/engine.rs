@@ -20,7 +20,7 @@ mod text;
 mod typed;
 
 pub use embedded::DataFusion;
-pub(crate) use files::is_compressed;
+pub(crate) use files::{is_compressed, places};
 pub use source::Source;
 pub(crate) use source::is_url;
 pub use text::cells;

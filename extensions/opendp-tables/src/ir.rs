@@ -53,6 +53,11 @@ pub(crate) enum Row {
     Day(Box<Row>),
     /// The time at which a date begins.
     Midnight(Box<Row>),
+    /// A date moved by a number of days, or a time moved by a number of microseconds. Null if the
+    /// result is beyond the calendar.
+    Shifted(i64, Box<Row>),
+    /// The number of days from the first date to the second date.
+    Days(Box<Row>, Box<Row>),
     /// Whether a text matches a pattern of LIKE, or of ILIKE if the last field is true.
     Like(Box<Row>, String, bool),
     /// A text that a function makes from a text.
@@ -129,7 +134,8 @@ impl Row {
             }
             Row::Coalesce(all) => all.iter().find_map(Row::kind),
             Row::NullIf(value, _) | Row::Start(_, value) => value.kind(),
-            Row::Part(..) | Row::Length(_) => Some(Type::Integer),
+            Row::Shifted(_, value) => value.kind(),
+            Row::Part(..) | Row::Length(_) | Row::Days(..) => Some(Type::Integer),
             Row::Day(_) => Some(Type::Date),
             Row::Midnight(_) => Some(Type::Timestamp),
             Row::Like(..) => Some(Type::Boolean),

@@ -80,6 +80,7 @@ pub mod metadata;
 mod noise;
 mod page;
 mod question;
+mod readable;
 mod released;
 mod sensitivity;
 mod session;

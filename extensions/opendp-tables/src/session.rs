@@ -31,7 +31,9 @@ mod calls;
 mod clauses;
 mod deep;
 mod expansion;
+mod hints;
 mod planning;
+mod public;
 mod typing;
 
 use planning::unreadable;
@@ -287,7 +289,7 @@ impl Session {
 /// Return the sources that the paths of the tables name.
 fn sources(metadata: &Metadata) -> Result<Vec<(String, Source)>> {
     let mut sources = Vec::new();
-    check_public(metadata)?;
+    public::check(metadata)?;
     for (name, table) in &metadata.tables {
         let file = table
             .path
@@ -317,27 +319,6 @@ fn sources(metadata: &Metadata) -> Result<Vec<(String, Source)>> {
         ));
     }
     Ok(sources)
-}
-/// Check that no public table reads the file or folder of a private table.
-fn check_public(metadata: &Metadata) -> Result<()> {
-    let place = |table: &crate::metadata::Table| {
-        let path = table.path.as_deref()?;
-        Path::new(path.strip_prefix("file://").unwrap_or(path)).canonicalize().ok()
-    };
-    let places = |public: bool| {
-        let tables = metadata.tables.iter().filter(move |(_, table)| table.public == public);
-        tables.filter_map(move |(name, table)| Some((name, place(table)?)))
-    };
-    for (public, place) in places(true) {
-        if let Some((private, _)) = places(false).find(|(_, other)| *other == place) {
-            let reason = format!(
-                "table `{public}` is public, but its file is that of the private table \
-                 `{private}`: leave `public` out, or name another file"
-            );
-            return Err(Error::argument("public", reason));
-        }
-    }
-    Ok(())
 }
 /// The longest time to plan the steps after a release. Usual steps take some milliseconds.
 const PLANNING: Duration = Duration::from_secs(60);

@@ -16,6 +16,7 @@ mod files;
 mod gaussian;
 mod headers;
 mod individuals;
+mod intervals;
 mod kinds;
 mod ledgers;
 mod nesting;

@@ -326,19 +326,26 @@ fn a_public_table_with_the_file_of_a_private_table_is_refused() {
     );
     // The control: another file.
     assert!(public("codes.csv").status.success());
+    // One of the two paths is a folder that contains the other path.
+    let error = public(".");
+    let text = String::from_utf8_lossy(&error.stderr).into_owned();
+    assert!(text.contains("its file is a folder with the rows of the private table"), "{text}");
+    assert!(!public("p*e.csv").status.success(), "a pattern that matches the private file");
 }
 /// A page over the ledger would erase the losses of all earlier releases.
 #[test]
 fn a_file_that_cannot_be_written_or_is_in_use_is_refused_before_the_charge() {
     let folder = study();
     std::fs::create_dir(folder.path().join("part")).unwrap();
-    std::fs::write(folder.path().join("part/a.csv"), "age\n1\n").unwrap();
+    for file in ["part/a.csv", "pa.csv"] {
+        std::fs::write(folder.path().join(file), "age\n1\n").unwrap();
+    }
     let add = |name: &str, path: &str| {
         let columns = format!("[tables.{name}.columns]\nage = {{ type = \"integer\" }}\n");
         let fields = "format = \"csv\"\npublic = true\nkey = \"age\"\n";
         format!("[tables.{name}]\npath = \"{path}\"\n{fields}{columns}")
     };
-    let more = add("whole", "part") + &add("pattern", "p*.csv");
+    let more = add("whole", "part") + &add("pattern", "pa*.csv");
     std::fs::write(folder.path().join("study.toml"), format!("{METADATA}{more}")).unwrap();
     #[cfg(unix)]
     std::os::unix::fs::symlink("study.ledger", folder.path().join("link")).unwrap();

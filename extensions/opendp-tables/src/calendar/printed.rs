@@ -2,7 +2,7 @@
 //! calendar, or null. Each formula divides only positive integers by positive literals. So every
 //! engine computes the same results, and no row gives an error.
 
-use super::{DAY, DAYS, Part, Period, SHIFT, TIMES};
+use super::{DAY, DAYS, Part, Period, SHIFT, TIMES, movable};
 use crate::{Dialect, Type};
 
 /// A multiple of 7 that makes the number of a day of the calendar positive.
@@ -41,6 +41,17 @@ pub(crate) fn day(time: &str) -> String {
 /// Print the time at which a day begins.
 pub(crate) fn midnight(day: &str) -> String {
     format!("({day} * {DAY})")
+}
+/// Print a date plus a number of days, or a time plus a number of microseconds. If the sum is
+/// beyond the calendar, print null. The length is at most that of the calendar, so the sum fits
+/// into 64 bits.
+pub(crate) fn shifted(kind: Type, length: i64, value: &str) -> String {
+    let (first, last) = movable(kind, length);
+    format!("(CASE WHEN {value} >= {first} AND {value} <= {last} THEN {value} + ({length}) END)")
+}
+/// Print the number of days from one date to another.
+pub(crate) fn days(from: &str, to: &str) -> String {
+    format!("({to} - {from})")
 }
 /// Print the start of the period that contains a date or a time.
 pub(crate) fn start(period: Period, kind: Type, value: &str) -> String {

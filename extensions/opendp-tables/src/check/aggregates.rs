@@ -266,7 +266,7 @@ fn bounded(
             refused(
                 &format!("{name}({arg})"),
                 "no bounds are known, so one individual could change it without limit",
-                "state `bounds` of the column in the metadata, or write clamp(x, low, high)",
+                with_bounds(row),
             )
         })?;
         if found.is_some_and(|found| found != bounds) {
@@ -304,6 +304,15 @@ fn bounded(
     }
     Ok((picked.column(rows), lattice))
 }
+/// Say how to give bounds to an expression.
+fn with_bounds(row: &Row) -> &'static str {
+    match row {
+        Row::Part(..) | Row::Days(..) => {
+            "state `lower` and `upper` of the dates in the metadata, or write clamp(x, low, high)"
+        }
+        _ => "state `bounds` of the column in the metadata, or write clamp(x, low, high)",
+    }
+}
 /// Remove the clamps from the expressions of the branches, because the lattice clamps to the same
 /// bounds. If the bounds are whole numbers, and each expression is an integer or a float that was
 /// converted from an integer, also remove these conversions.
@@ -333,7 +342,10 @@ fn quantile(
     let rows = source.rows(arg)?;
     if let Some(row) = rows.iter().find(|row| !row.kind().is_some_and(Type::is_number)) {
         let hint = match row.kind().is_some_and(Type::is_calendar) {
-            true => format!(": write for example {name}(EXTRACT(YEAR FROM d))"),
+            true => format!(
+                ": write for example {name}(EXTRACT(YEAR FROM d)), or for a date d with `lower` and \
+                 `upper` DATE '2020-01-31' + {name}(d - DATE '2020-01-31')"
+            ),
             false => String::new(),
         };
         let reason = format!("expected numbers, found {}{hint}", described(row));

@@ -28,6 +28,10 @@ pub(super) fn bounds_of(branch: usize, row: &Row, picked: &Picked<'_>) -> Option
             let (low, high) = dates::part_range(branch, *part, value, picked)?;
             Some([low as f64, high as f64])
         }
+        Row::Days(from, to) => {
+            let (low, high) = dates::days_range(branch, from, to, picked)?;
+            Some([low as f64, high as f64])
+        }
         Row::Coalesce(all) => whole(all.iter(), &known),
         Row::Case(cases, otherwise) => {
             let values = cases.iter().map(|(_, value)| value).chain(otherwise.as_deref());

@@ -5,7 +5,7 @@ use datafusion::common::ScalarValue;
 use datafusion::logical_expr::Expr;
 use opendp_core::{Error, Result};
 
-use super::rows::{described, public_text};
+use super::rows::{described, public_text, sql_name};
 use super::{Picked, refused};
 use crate::calendar::{self, DAY, Part, Period};
 use crate::ir::Row;
@@ -78,7 +78,7 @@ pub(super) fn convert(row: Row, to: &DataType) -> Result<Row> {
         }
         _ => None,
     };
-    let what = format!("CAST AS {to}");
+    let what = format!("CAST AS {}", sql_name(to));
     let Some(kind) = kind else {
         return Err(refused(
             &what,
@@ -130,6 +130,9 @@ fn check_operand(value: &Row, needs_time: bool, name: &str) -> Result<()> {
         Some(Type::Date) => "a date has no hours, minutes and seconds: use a column of type \
                              timestamp"
             .to_owned(),
+        _ if matches!(value, Row::Days(..)) => {
+            "the difference of two dates is already a number of days: leave this call out".into()
+        }
         _ => format!(
             "expected a date or a time, found {}: state the `type` `date` or `timestamp` in the \
              metadata",
@@ -156,6 +159,12 @@ fn range_of(branch: usize, row: &Row, picked: &Picked<'_>) -> Option<(i64, i64)>
             let (first, last) = range_of(branch, inner, picked)?;
             (first * DAY, last * DAY)
         }
+        Row::Shifted(length, inner) => {
+            let (first, last) = range_of(branch, inner, picked)?;
+            let (least, largest) = calendar::movable(kind, *length);
+            let (first, last) = (first.max(least), last.min(largest));
+            (first <= last).then_some((first + length, last + length))?
+        }
         _ => return None,
     };
     Some((first, last))
@@ -173,6 +182,20 @@ pub(super) fn part_range(
     }
     let (kind, (first, last)) = (value.kind()?, range_of(branch, value, picked)?);
     Some((calendar::part(part, kind, first), calendar::part(part, kind, last)))
+}
+/// Return the least and the largest number of days between two dates, if they are public.
+pub(super) fn days_range(
+    branch: usize,
+    from: &Row,
+    to: &Row,
+    picked: &Picked<'_>,
+) -> Option<(i64, i64)> {
+    let ends = |row: &Row| match row {
+        Row::Literal(Value::Date(day)) => Some((*day, *day)),
+        row => range_of(branch, row, picked),
+    };
+    let (from, to) = (ends(from)?, ends(to)?);
+    Some((to.0 - from.1, to.1 - from.0))
 }
 /// Return all values that an expression of dates or times can have, except null. Return `None` if
 /// these values are not public. They are public if the metadata state keys or bounds. There are

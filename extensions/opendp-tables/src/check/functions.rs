@@ -30,6 +30,7 @@ pub(super) fn function(
             Ok(Row::Clamp(float(row(0)?, name)?.into(), low, high))
         }
         ("coalesce", args @ [_, ..]) => Ok(Row::Coalesce(same_type(rows(args.len())?, name)?)),
+        ("nvl", [_, _]) => Ok(Row::Coalesce(same_type(rows(2)?, name)?)),
         ("nullif", [_, _]) => match same_type(rows(2)?, name)?.as_slice() {
             [x, y] => Ok(Row::NullIf(x.clone().into(), y.clone().into())),
             _ => Err(Error::argument(name, "expected two values")),
@@ -51,8 +52,29 @@ pub(super) fn function(
     }
 }
 fn unknown(name: &str) -> Error {
+    let what = format!("{name}()");
+    let (why, instead) = match name {
+        "now" | "current_date" | "current_time" | "today" => (
+            "the answer would depend on the time of the query, so it could not be computed again",
+            "write the date or the time as a literal, as in DATE '2020-01-31'",
+        ),
+        "to_char" | "date_format" | "date_bin" => (
+            "its result is not the same on every engine",
+            "write date_trunc('month', d), or EXTRACT(MONTH FROM d)",
+        ),
+        "to_date" | "make_date" | "to_timestamp" => (
+            "it can fail on some rows",
+            "write a literal, as in DATE '2020-01-31', or state the `type` `date` or `timestamp` \
+             of the column in the metadata",
+        ),
+        "round" => ("engines round halves differently", "write floor(x + 0.5)"),
+        _ => return unsupported(&what),
+    };
+    refused(&what, why, instead)
+}
+fn unsupported(what: &str) -> Error {
     refused(
-        &format!("{name}()"),
+        what,
         "the supported functions cannot fail, and use only the values of one row",
         "use clamp, abs, floor, ceil, coalesce, nullif, CASE, LIKE, lower, upper, trim, ltrim, \
          rtrim, substr, left, length, concat, ||, starts_with, EXTRACT, date_part or date_trunc, or \

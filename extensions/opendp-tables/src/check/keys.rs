@@ -8,6 +8,7 @@ use opendp_core::{Error, Result};
 use super::source::Relation;
 use super::{Picked, dates, refused};
 use crate::ir::{Key, Row};
+use crate::readable::readable;
 use crate::{Type, Value};
 
 /// The largest number of groups that the public keys can make.
@@ -37,7 +38,11 @@ pub(crate) fn keys(
         }
         let kind = rows.iter().find_map(Row::kind);
         let Some(kind) = kind.filter(|kind| *kind != Type::Float) else {
-            let reason = "expected keys of type boolean, integer, text, date or timestamp";
+            let reason = format!(
+                "expected keys of type boolean, integer, text, date or timestamp, found `{}`: for \
+                 ranges of numbers, write CASE WHEN x < 10 THEN 'low' ELSE 'high' END",
+                readable(&expr.to_string())
+            );
             return Err(Error::argument("GROUP BY", reason));
         };
         let public = public_keys(&rows, picked)?;
@@ -84,6 +89,12 @@ fn keys_of(branch: usize, row: &Row, picked: &Picked<'_>) -> Result<Option<Vec<V
             dates::keys_of(branch, row, picked, MOST_GROUPS + 1)?
         }
         Row::Part(part, value) => dates::part_keys(branch, *part, value, picked),
+        Row::Days(from, to) => {
+            let range = dates::days_range(branch, from, to, picked);
+            range.map(|(first, last)| {
+                (first..=last).take(MOST_GROUPS + 1).map(Value::Integer).collect()
+            })
+        }
         Row::Column { .. } => match picked.described(branch, row) {
             Some(column) => match (column.public_keys()?, row.kind()) {
                 (None, Some(Type::Boolean)) => Some(truths()),

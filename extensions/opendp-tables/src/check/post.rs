@@ -143,7 +143,10 @@ fn exact(part: Expr, input: &DFSchema) -> Result<Transformed<Expr>, DataFusionEr
             let wide = Expr::Negative(Box::new(cast(*inner, WIDE)));
             Ok(Transformed::yes(cast(wide, kind)))
         }
-        Expr::BinaryExpr(BinaryExpr { left, op, right }) if kind.is_integer() => {
+        // The difference of two dates is an integer too, and cannot be too large.
+        Expr::BinaryExpr(BinaryExpr { left, op, right })
+            if kind.is_integer() && !left.get_type(input)?.is_temporal() =>
+        {
             let wide = |side: Box<Expr>| Box::new(cast(*side, WIDE));
             let wide = BinaryExpr::new(wide(left), op, wide(right));
             Ok(Transformed::yes(cast(Expr::BinaryExpr(wide), kind)))

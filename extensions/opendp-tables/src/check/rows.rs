@@ -8,8 +8,8 @@ use datafusion::logical_expr::expr::{Case, InList};
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator as Sign};
 use opendp_core::{Error, Result};
 
-use super::functions;
 use super::{check_count, check_levels, copied, dates, deep, refused, texts};
+use super::{functions, intervals};
 use crate::ir::{Comparison, Operator, Row};
 use crate::{Type, Value};
 
@@ -88,6 +88,7 @@ impl Reader<'_> {
                 check_count(self.copied.get(), column)?;
                 Ok(found.clone())
             }
+            interval if intervals::is_interval(interval) => Err(intervals::alone()),
             Expr::Literal(value, _) => literal(value).map(Row::Literal).ok_or_else(|| {
                 let reason = "expected truth values, integers, floats up to 1e100, texts, or dates \
                               and times of the years 1 to 9999";
@@ -137,6 +138,11 @@ impl Reader<'_> {
                 let (x, y) = (condition(&binary.left)?, condition(&binary.right)?);
                 return Ok(Row::Or(x.into(), y.into()));
             }
+            Sign::Plus | Sign::Minus => {
+                if let Some(row) = intervals::moved(self, binary, depth)? {
+                    return Ok(row);
+                }
+            }
             _ => {}
         }
         let (x, y) = (self.row(&binary.left, depth + 1)?, self.row(&binary.right, depth + 1)?);
@@ -145,6 +151,9 @@ impl Reader<'_> {
             Ok(Row::Arithmetic(operator, float(x, &sign)?.into(), float(y, &sign)?.into()))
         };
         match binary.op {
+            Sign::Plus | Sign::Minus if is_calendar(&x) || is_calendar(&y) => {
+                intervals::of_dates(binary.op, x, y)
+            }
             Sign::Plus => arithmetic(Operator::Add, x, y),
             Sign::Minus => arithmetic(Operator::Subtract, x, y),
             Sign::Multiply => arithmetic(Operator::Multiply, x, y),
@@ -220,6 +229,9 @@ impl Reader<'_> {
         Ok(Row::Case(conditions.into_iter().zip(values).collect(), otherwise))
     }
 }
+fn is_calendar(row: &Row) -> bool {
+    row.kind().is_some_and(Type::is_calendar)
+}
 fn refused_expression(expr: &Expr) -> Error {
     match expr {
         Expr::WindowFunction(_) => {
@@ -256,12 +268,29 @@ fn convert(row: Row, to: &DataType) -> Result<Row> {
             dates::convert(row, to)
         }
         _ => Err(refused(
-            &format!("CAST AS {to}"),
+            &format!("CAST AS {}", sql_name(to)),
             "its result differs between engines, or it fails on some rows",
             "leave the cast out, and state the type of the column in the metadata: cells of another \
              type are read as null",
         )),
     }
+}
+/// Return the name that a type of the engine has in SQL.
+pub(super) fn sql_name(kind: &DataType) -> String {
+    let name = match kind {
+        DataType::Utf8 | DataType::Utf8View | DataType::LargeUtf8 => "TEXT",
+        DataType::Int8 | DataType::Int16 => "SMALLINT",
+        DataType::Int32 => "INT",
+        DataType::Int64 => "BIGINT",
+        DataType::Float32 => "REAL",
+        DataType::Float64 => "DOUBLE",
+        DataType::Decimal128(..) | DataType::Decimal256(..) => "NUMERIC",
+        DataType::Date32 => "DATE",
+        DataType::Timestamp(_, None) => "TIMESTAMP",
+        DataType::Timestamp(_, Some(_)) => "TIMESTAMP WITH TIME ZONE",
+        other => return other.to_string(),
+    };
+    name.to_owned()
 }
 /// Describe an expression for an error: the name of a column, and the type.
 pub(super) fn described(row: &Row) -> String {
@@ -298,6 +327,17 @@ fn compare(sign: Comparison, x: Row, y: Row) -> Result<Row> {
     }
     Ok(Row::Compare(sign, x.into(), y.into()))
 }
+/// Say what to write instead of values of several types.
+fn mixed(rows: &[Row]) -> &'static str {
+    let is = |test: fn(Type) -> bool| rows.iter().any(|row| row.kind().is_some_and(test));
+    let text = rows.iter().any(|row| matches!(row, Row::Literal(Value::Text(_))));
+    match (is(Type::is_number), is(Type::is_calendar)) {
+        (_, true) => ": write dates and times in single quotes, as in '2020-01-31'",
+        (true, _) if text => ": write numbers without quotes",
+        (true, _) if is(|kind| kind == Type::Text) => ": write texts in single quotes",
+        _ => "",
+    }
+}
 /// Convert values to one type. If one value is a float, integers become floats. If one value is a
 /// date or a time, texts that the query states become dates or times. If one value is a time, dates
 /// become times.
@@ -320,7 +360,8 @@ pub(super) fn same_type(rows: Vec<Row>, name: &str) -> Result<Vec<Row>> {
         let differs = |row: &&Row| row.kind().is_some_and(|kind| kind != *first);
         let pair = [rows.iter().find(|row| row.kind().is_some()), rows.iter().find(differs)];
         let pair: Vec<String> = pair.into_iter().flatten().map(described).collect();
-        let reason = format!("expected values of one type, found {}", pair.join(" and "));
+        let found = pair.join(" and ");
+        let reason = format!("expected values of one type, found {found}{}", mixed(&rows));
         return Err(Error::argument(name, reason));
     }
     rows.into_iter()

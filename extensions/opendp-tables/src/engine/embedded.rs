@@ -208,7 +208,8 @@ impl DataFusion {
             Ok(field) => read_as(column, field.data_type(), described.kind)
                 .map_err(|reason| cannot_open(name, &reason)),
             Err(_) => {
-                let cause = if is_csv { missing_because(&header) } else { String::new() };
+                let names = table.columns.keys();
+                let cause = if is_csv { missing_because(&header, names) } else { String::new() };
                 let reason =
                     format!("it has no column `{column}`, which its metadata describe{cause}");
                 Err(cannot_open(name, &reason))

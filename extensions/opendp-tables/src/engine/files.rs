@@ -107,6 +107,19 @@ fn check_pattern(name: &str, source: &Source) -> Result<()> {
     };
     Err(cannot_open(name, &reason))
 }
+/// Return the existing files and folders that a path, a `file://` URL or a pattern names. Links are
+/// resolved.
+pub(crate) fn places(text: &str) -> Vec<PathBuf> {
+    let text = text.strip_prefix("file://").unwrap_or(text);
+    let path = Path::new(text);
+    if path.exists() || !is_pattern(text) {
+        return path.canonicalize().into_iter().collect();
+    }
+    let Ok(url) = located(text) else { return Vec::new() };
+    let Ok(folder) = url.get_url().to_file_path() else { return Vec::new() };
+    let matched = entries(&folder).filter(|path| is_matched(&url, path, "", MOST_FOLDERS));
+    matched.filter_map(|path| path.canonicalize().ok()).collect()
+}
 /// Return the folders whose files a pattern would read. The engine compares the pattern with the
 /// first name below the folder of the pattern. The engine skips names of folders such as
 /// `column=value`.

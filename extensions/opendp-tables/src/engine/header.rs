@@ -121,22 +121,30 @@ pub(super) async fn check_parquet(
     }
 }
 /// Return the probable cause if the header of CSV files lacks a column. The text begins with a
-/// colon, or is empty if no cause is known. It shows no name of a column.
-pub(super) fn missing_because(names: &[String]) -> String {
+/// colon, or is empty if no cause is known. It shows no name of a column. `described` are the names
+/// that the metadata describe.
+pub(super) fn missing_because<'a>(
+    names: &[String],
+    mut described: impl Iterator<Item = &'a String>,
+) -> String {
     let marks = [(';', "semicolons"), ('\t', "tabs"), ('|', "vertical bars")];
-    match names {
-        [] => ": it has no header, because it is empty or has only empty lines".into(),
-        [only] => marks.iter().find(|(mark, _)| only.contains(*mark)).map_or_else(
-            String::new,
-            |(_, marks)| {
-                format!(
-                    ": its header has {marks} and no commas, so {marks} probably separate its \
-                     cells; write the file with commas"
-                )
-            },
-        ),
-        _ => String::new(),
+    let found = match names {
+        [] => return ": it has no header, because it is empty or has only empty lines".into(),
+        [only] => marks.iter().find(|(mark, _)| only.contains(*mark)),
+        _ => None,
+    };
+    if let Some((_, marks)) = found {
+        return format!(
+            ": its header has {marks} and no commas, so {marks} probably separate its cells; write \
+             the file with commas"
+        );
     }
+    if described.any(|name| names.contains(name)) {
+        return String::new();
+    }
+    ": its first line has none of the described names, so it probably has no header; write the \
+     names of the columns in the first line"
+        .into()
 }
 fn are_different<'a>(mut names: impl Iterator<Item = &'a String>) -> bool {
     let mut known = HashSet::new();

@@ -91,13 +91,14 @@ impl Row {
                 (size.0 + size.1, Form::Case)
             }
             Row::Column { .. } | Row::Literal(_) | Row::Float(_) => (1, Form::Operator),
-            Row::Part(..) | Row::Start(..) | Row::Day(_) | Row::Midnight(_) => {
+            Row::Part(..) | Row::Start(..) | Row::Day(_) | Row::Midnight(_) | Row::Shifted(..) => {
                 (self.of_calendar().map_or(0, |size| size.1), Form::Copies)
             }
             Row::Like(..) => (1, Form::Operator),
             Row::Text(..) | Row::Length(_) => (4, Form::Function),
             Row::Joined(all) => (4 * all.len(), Form::Function),
             Row::In(..) | Row::Compare(..) | Row::And(..) | Row::Or(..) => (1, Form::Operator),
+            Row::Days(..) => (1, Form::Operator),
             Row::Not(_) | Row::IsNull(_) => (1, Form::Operator),
             Row::Negative(_) => (3, Form::Operator),
             Row::Case(..) => (1, Form::Case),
@@ -118,6 +119,9 @@ impl Row {
             Row::Start(period, x) => printed::size(|text| printed::start(*period, kind(x), text)),
             Row::Day(_) => printed::size(printed::day),
             Row::Midnight(_) => printed::size(printed::midnight),
+            Row::Shifted(length, x) => {
+                printed::size(|text| printed::shifted(kind(x), *length, text))
+            }
             _ => return None,
         })
     }
@@ -130,7 +134,11 @@ impl Row {
             Row::In(x, _) | Row::Negative(x) | Row::Rounded(_, x) | Row::Not(x) => vec![(x, 1)],
             Row::IsNull(x) | Row::Float(x) => vec![(x, 1)],
             Row::Clamp(x, ..) => vec![(x, 2)],
-            Row::Part(_, x) | Row::Start(_, x) | Row::Day(x) | Row::Midnight(x) => {
+            Row::Part(_, x)
+            | Row::Start(_, x)
+            | Row::Day(x)
+            | Row::Midnight(x)
+            | Row::Shifted(_, x) => {
                 vec![(x, self.of_calendar().map_or(1, |size| size.0))]
             }
             Row::Like(x, ..) | Row::Text(_, x) | Row::Length(x) => vec![(x, 1)],
@@ -140,7 +148,7 @@ impl Row {
                 vec![(x, copies), (y, copies)]
             }
             Row::Compare(_, x, y) | Row::And(x, y) => vec![(x, 1), (y, 1)],
-            Row::Or(x, y) | Row::NullIf(x, y) => vec![(x, 1), (y, 1)],
+            Row::Or(x, y) | Row::NullIf(x, y) | Row::Days(x, y) => vec![(x, 1), (y, 1)],
             Row::Coalesce(all) => {
                 let last = all.len().saturating_sub(1);
                 let copies = |place| if place < last { 2 } else { 1 };

@@ -11,6 +11,7 @@ use crate::check::Output;
 use crate::ir::{Bounding, Plan};
 use crate::mechanisms::{Choice, Kind, Mechanisms};
 use crate::noise::{ALPHA, Noise};
+use crate::readable::readable;
 use crate::sensitivity::{Contribution, sensitivity};
 
 /// One noisy release of a question.
@@ -242,7 +243,7 @@ impl std::fmt::Display for Explanation {
         writeln!(f, "noise: {}", self.noise)?;
         for release in &self.releases {
             let error = release.accuracy.map_or("unknown".into(), |error| format!("{error:.4}"));
-            write!(f, "{}: {} of scale ", release.what, release.mechanism)?;
+            write!(f, "{}: {} of scale ", readable(&release.what), release.mechanism)?;
             let unit = if release.accuracy_in == RANKS { " ranks" } else { "" };
             let scale = release.scale * release.step;
             write!(f, "{scale:.4}{unit}, error at most {error}{unit} (95 %)")?;

@@ -43,9 +43,16 @@ impl Mistake {
     }
     pub(super) fn error(&self) -> Error {
         let Mistake { aggregate, column, kind } = self;
+        let instead = match kind {
+            Type::Date => format!("write for example {aggregate}({column} - DATE '2020-01-31')"),
+            Type::Timestamp => {
+                format!("write for example {aggregate}(EXTRACT(HOUR FROM {column}))")
+            }
+            _ => "name a column of numbers, or change the `type` of the column in the metadata"
+                .into(),
+        };
         let reason = format!(
-            "expected numbers, found the column `{column}` of type {}: name a column of numbers, or \
-             change the `type` of the column in the metadata",
+            "expected numbers, found the column `{column}` of type {}: {instead}",
             kind.name()
         );
         Error::argument(aggregate, reason)

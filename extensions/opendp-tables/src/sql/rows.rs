@@ -84,6 +84,8 @@ pub(crate) fn print(row: &Row, dialect: Dialect) -> String {
         Row::Start(period, x) => calendar::start(*period, kind_of(x), &text(x)),
         Row::Day(x) => calendar::day(&text(x)),
         Row::Midnight(x) => calendar::midnight(&text(x)),
+        Row::Shifted(length, x) => calendar::shifted(kind_of(x), *length, &text(x)),
+        Row::Days(from, to) => calendar::days(&text(from), &text(to)),
         Row::Like(x, pattern, folded) => texts::like(&text(x), pattern, *folded),
         Row::Text(function, x) => texts::function(*function, &text(x)),
         Row::Length(x) => texts::length(&text(x)),

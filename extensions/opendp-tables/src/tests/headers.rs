@@ -92,6 +92,8 @@ fn a_header_that_cannot_be_read_is_an_error_with_its_reason() {
     }
     assert!(!refused(b"secret;a,secret\n1,2\n").contains("semicolons"), "the header has commas");
     assert!(refused(b"name\nsecret\n").contains("no column `age`"));
+    let cause = "it probably has no header; write the names of the columns in the first line";
+    assert!(refused(b"12,secret\n13,secret\n").contains(cause));
     assert!(refused(b"age,secret,secret\n1,2,3\n").contains("two columns of the same name"));
     assert!(refused(b"age,secret\xff\n1,2\n").contains("not UTF-8"));
     assert!(refused(&[0x1f, 0x8b, 8, 0, 0xff, 0xfe]).contains("do not compress it"));

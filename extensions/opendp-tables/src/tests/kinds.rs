@@ -83,6 +83,9 @@ fn query(dice: &mut Dice) -> String {
         " WHERE day BETWEEN '2020-02-28' AND '2020-02-29' AND word NOT LIKE '%\\_%'",
         " WHERE CAST(time AS DATE) = day",
         " WHERE EXTRACT(YEAR FROM time) IN (1, 2020, 9999)",
+        " WHERE day + INTERVAL '3 day' > '2020-03-01' OR day - 800000 IS NULL",
+        " WHERE time - INTERVAL '6 hours 1 microsecond' < day OR time + INTERVAL '1 day' IS NULL",
+        " WHERE CAST(time AS DATE) - day BETWEEN -1 AND 2000000",
     ];
     let keys = [
         "",
@@ -93,6 +96,10 @@ fn query(dice: &mut Dice) -> String {
         " GROUP BY date_trunc('week', time)",
         " GROUP BY date_trunc('hour', time), day",
         " GROUP BY EXTRACT(YEAR FROM time)",
+        " GROUP BY day - INTERVAL '2 day'",
+        " GROUP BY day - DATE '2020-02-28'",
+        " GROUP BY CAST(time AS DATE) - day",
+        " GROUP BY date_trunc('month', time + INTERVAL '36 hours')",
         " GROUP BY lower(left(word, 2))",
         " GROUP BY word || '-' || substr(word, 2, 1)",
         " GROUP BY length(word)",
@@ -107,6 +114,10 @@ fn query(dice: &mut Dice) -> String {
         "STDDEV(EXTRACT(DOY FROM time))",
         "MEDIAN(EXTRACT(WEEK FROM day))",
         "MIN(EXTRACT(YEAR FROM day))",
+        "AVG(day - DATE '2020-02-28')",
+        "MAX(day - DATE '2020-01-01')",
+        "VAR(clamp(CAST(time AS DATE) - day, -5, 5))",
+        "SUM(EXTRACT(DOY FROM day + INTERVAL '60 day'))",
         "SUM(clamp(length(word), 0, 5))",
         "SUM(CASE WHEN word LIKE '%b' THEN 2 WHEN date_trunc('quarter', day) = '2020-01-01' \
          THEN 1 ELSE -1 END)",

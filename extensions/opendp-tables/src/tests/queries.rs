@@ -360,3 +360,23 @@ fn deeply_nested_expressions_end_in_an_answer_or_an_error() {
         assert!(answered.is_ok() || depth > 5, "{depth}: {:?}", answered.err());
     }
 }
+/// The printed tables are for people. The release document has the names of the engine.
+#[test]
+fn printed_headings_are_short_and_have_no_types_of_the_engine() {
+    let session = session(PrivacyUnit::rows(1));
+    let long = "SUM(CASE WHEN town = 'a' THEN 1 WHEN town = 'b' THEN 2 ELSE 0 END)";
+    let answer =
+        ask(&session, &format!("SELECT {long}, quantile(age, 0.5), AVG(age * 2) FROM people"));
+    let text = answer.to_string();
+    for part in
+        ["| sum(CASE WHEN people.town = 'a' THEN 1 WHEN people.town ... |", "(people.age,0.5)"]
+    {
+        assert_eq!(text.matches(part).count(), if part.starts_with('|') { 2 } else { 3 }, "{text}");
+    }
+    assert!(!text.contains("Int64") && !text.contains("Float64"), "{text}");
+    let explained = session.query(&format!("SELECT {long} FROM people")).unwrap();
+    let explanation = explained.spending(plenty()).explain().unwrap();
+    assert!(explanation.releases[0].what.contains("Int64(1)"));
+    assert!(explanation.to_string().contains("THEN 1 WHEN"), "{explanation}");
+    assert!(answer.document.to_string().contains("Int64(1)"));
+}

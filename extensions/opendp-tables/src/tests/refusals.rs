@@ -89,6 +89,55 @@ fn errors_about_names_and_levels_say_what_to_write() {
     let error = session.query("SELECT COUNT(DISTINCT sex) FROM \"People\"").unwrap_err();
     assert!(error.to_string().contains("group by this column"), "{error}");
 }
+/// The planner writes the types and the parts of its own errors. No error shows them.
+#[test]
+fn errors_about_mistakes_say_what_to_write_and_name_no_engine() {
+    for (sql, part) in [
+        (
+            "SELECT COUNT(*) FROM people WHERE agee > 3",
+            "no column `agee`. Did you mean `people.age`",
+        ),
+        ("SELECT town, COUNT(*) FROM people", "`people.town` is neither a key nor inside"),
+        ("SELECT sex, COUNT(*) FROM people GROUP BY sex HAVING age > 3", "`people.age` is neither"),
+        ("SELECT AVG(COUNT(*)) FROM people", "the aggregate `count(*)` is inside of another"),
+        ("SELECT COUNT(*) FROM people WHERE age", "`people.age` is not a condition"),
+        (
+            "SELECT sex, COUNT(*) FROM people GROUP BY sex ORDER BY ALL",
+            "After ORDER BY, name each column",
+        ),
+        ("SELECT COUNT(*) FORM people", "expected end of statement, found people at line 1"),
+        ("SELECT COUNT(*) FROM people WHERE", "expected an expression, found the end"),
+        ("SELECT COUNT(*) FROM `people`", "double quotes, not backticks"),
+        ("SELECT COUNT(*) FROM people WHERE date_trunc(town, MONTH) = 'a'", "A period is a text"),
+        ("SELECT COUNT(*) FROM people WHERE sex = 1", "write texts in single quotes"),
+        ("SELECT COUNT(*) FROM people WHERE age = '1'", "write numbers without quotes"),
+        ("SELECT SUM(CAST(age AS INT)) FROM people", "`CAST AS INT`"),
+        ("SELECT COUNT(*) FROM people WHERE CAST(age AS TEXT) = '1'", "`CAST AS TEXT`"),
+        ("SELECT AVG(pid * 2) FROM people", "`avg(people.pid * 2)`"),
+        (
+            "SELECT COUNT(*) FROM people GROUP BY floor(age / 10.0)",
+            "found `floor(people.age / 10)`",
+        ),
+        ("SELECT COUNT(*) FROM people WHERE round(age) = 3", "write floor(x + 0.5)"),
+        ("SELECT COUNT_IF(age > 3) FROM people", "FILTER (WHERE x > 1)"),
+        ("SELECT COUNT(*) FROM people UNION ALL SELECT COUNT(*) FROM people", "`UNION ALL`"),
+    ] {
+        refused(sql, part);
+        let error = session(PrivacyUnit::id("pid", 2)).query(sql).unwrap_err().to_string();
+        for name in ["Int64", "Utf8", "Float64", "Error", "Schema", "planning", "wildcard"] {
+            assert!(!error.contains(name), "{sql}\n{error}");
+        }
+    }
+}
+#[test]
+fn names_of_other_databases_for_coalesce_are_read() {
+    let session = session(PrivacyUnit::rows(1));
+    let digest = |call: &str| {
+        session.query(&format!("SELECT SUM({call}(age, 5)) FROM people")).unwrap().digest()
+    };
+    assert_eq!(digest("nvl"), digest("coalesce"));
+    assert_eq!(digest("IFNULL"), digest("coalesce"));
+}
 #[test]
 fn private_tables_are_not_joined() {
     refused("SELECT COUNT(*) FROM people a JOIN people b ON a.pid = b.pid", "INNER JOIN");

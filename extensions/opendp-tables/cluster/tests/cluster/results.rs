@@ -17,7 +17,7 @@ const UNITS: [&str; 4] = [
     "{ id = \"pid\", max_groups = 1, max_rows_per_group = 2 }",
     "{ id = \"pid\", max_rows = 3, max_groups = 2, max_rows_per_group = 2 }",
 ];
-const QUERIES: [&str; 9] = [
+const QUERIES: [&str; 10] = [
     "SELECT sex, COUNT(*), SUM(age), AVG(income), STDDEV(income) FROM people GROUP BY sex",
     "SELECT COUNT(*) FILTER (WHERE employed), SUM(clamp(income / (age - 20), -9, 9)) FROM people WHERE age > 3 OR \
      income IS NULL",
@@ -33,6 +33,8 @@ const QUERIES: [&str; 9] = [
      '2024-01-15' OR EXTRACT(YEAR FROM arrived) = 1 GROUP BY 1",
     "SELECT EXTRACT(WEEK FROM day), COUNT(*) FILTER (WHERE arrived < TIMESTAMP '2024-03-01 12:00:00') FROM \
      people GROUP BY 1",
+    "SELECT day - INTERVAL '3 day', COUNT(*), SUM(clamp(CAST(arrived AS DATE) - day, -9, 9)) FROM people WHERE \
+     day >= DATE '2024-03-31' - INTERVAL '2 month' OR arrived - INTERVAL '36 hours' < day GROUP BY 1",
     "SELECT upper(left(zip, 3)) || '/' || substr(trim(sex), 1, 1), COUNT(*) FROM people WHERE zip LIKE \
      '%\"_\"' AND zip NOT ILIKE 'ZIP \"3%' AND length(zip) > 2 GROUP BY 1",
 ];
