@@ -101,3 +101,13 @@ def test_the_answers_of_a_study_are_a_table():
     for row, answer in zip(rows_of(page)[1:], outcome.rows()):
         assert row[2] == str(answer["value"])
         assert row[3] == f"{answer['lower']:g}, {answer['upper']:g}"
+
+
+def test_a_ledger_shows_its_budgets(tmp_path):
+    ledger = dp.Ledger(tmp_path / "study.ledger")
+    assert ledger._repr_html_() is None  # There is no file yet.
+    ledger.create("a <b>", epsilon="1/3", delta=1e-6, unit=1, metric="symmetric_distance")
+    row = ["a &lt;b&gt;", "epsilon 1/3, delta 0.000001", "epsilon 0, delta 0"]
+    shown = rows_of(ledger._repr_html_())
+    assert shown[0] == ["budget", "total", "spent", "remaining", "releases"]
+    assert shown[1] == [*row, row[1], "0"]
