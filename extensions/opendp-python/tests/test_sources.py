@@ -1,6 +1,7 @@
 """Lazy frames, scans, relations and streams are read once, late, and only in the columns needed."""
 
 import traceback
+from decimal import Decimal
 
 import pytest
 
@@ -269,3 +270,26 @@ def test_names_with_a_meaning_in_a_query_are_names():
         with pytest.warns(UserWarning, match="above 10"):
             asked = dp.Study(document)
         assert values(asked.ask(source)) == [30, 60, 90]
+
+
+@pytest.mark.parametrize("library", ["pyarrow", "Polars", "a lazy frame", "pandas", "DuckDB"])
+def test_decimal_numbers_are_read_as_floats(library):
+    """Databases give decimal numbers, such as for amounts of money and for sums of integers."""
+    cells = [Decimal("0.10"), None, Decimal("2.50")] * 100
+    table = pyarrow.table({"income": pyarrow.array(cells, pyarrow.decimal128(9, 2))})
+    document = {
+        "context": {
+            **DOCUMENT["context"],
+            "columns": {"income": DOCUMENT["context"]["columns"]["income"]},
+        },
+        "questions": [{"sum": {"column": "income"}}],
+    }
+    if library == "pandas":
+        table = table.to_pandas(types_mapper=pandas.ArrowDtype)
+    elif library == "DuckDB":
+        table = pytest.importorskip("duckdb").from_arrow(table)
+    elif library != "pyarrow":
+        frame = polars.from_arrow(table)
+        table = frame.lazy() if library == "a lazy frame" else frame
+    with pytest.warns(UserWarning, match="above 10"):
+        assert values(dp.Study(document).ask(table, public_types=True)) == [260]

@@ -134,11 +134,26 @@ def cells_or_none(column: Any) -> Any:
     error depends on the data, and can contain the cell. So the error is left out.
     """
     try:
-        return _read(column.read() if isinstance(column, Pending) else column)
+        return _read(_of_decimals(column.read() if isinstance(column, Pending) else column))
     except STOPS:
         raise
     except BaseException:  # A panic of Polars is no `Exception`.
         return None
+
+
+def _of_decimals(column: Any) -> Any:
+    """Return a column of decimal numbers as the nearest floats, and any other column as it is.
+
+    The type of the column decides. A study has no decimal numbers, and databases often do.
+    """
+    package = type(column).__module__.partition(".")[0]
+    dtype = getattr(column, "type" if package == "pyarrow" else "dtype", None)
+    dtype = getattr(dtype, "pyarrow_dtype", dtype)
+    if not str(dtype).lower().startswith("decimal"):
+        return column
+    if package == "pandas":
+        return column.astype("double[pyarrow]")
+    return column.cast(__import__("polars").Float64 if package == "polars" else "float64")
 
 
 def _read(column: Any) -> Any:
