@@ -13,6 +13,7 @@ mod candidates;
 mod columns;
 mod documents;
 mod errors;
+mod events;
 mod extrinsic;
 mod forked;
 mod frames;
@@ -74,6 +75,7 @@ mod _native {
             Callback, function, function_into, privacy_map, privacy_profile, stability_map,
         },
         documents::{is_partial, load, write, write_partial},
+        events::{composed_profile, event_profile, renyi_profile, sampled_profile},
         interactive::{OdometerQueryable, PyQueryable},
         ledger::PyLedger,
         listing::{describe, names},

@@ -1,16 +1,11 @@
 """Budgets in a file, and studies that are charged to them."""
 
-import _thread
 import base64
 import copy
-import functools
 import hashlib
 import json
-import multiprocessing
-import operator
 import os
 import pickle
-import signal
 import subprocess
 import sys
 import warnings
@@ -135,43 +130,6 @@ def test_a_copy_of_a_ledger_is_the_same_ledger(ledger):
     assert len(ledger.history("survey")) == 1
 
 
-class Raises(list):
-    def __init__(self, error):
-        super().__init__([1])
-        self.error = error
-
-    def __iter__(self):
-        raise self.error
-
-
-@pytest.mark.parametrize(
-    "cells",
-    [["47"], [1.5], [2**63], Raises(ValueError("47")), Raises(dp.OpenDPError("47")), 47],
-)
-def test_an_error_that_may_depend_on_cells_is_charged_and_kept(ledger, cells):
-    message = refused("Argument", "no release is possible", ask, ledger, data={"age": cells})
-    assert "47" not in message
-    assert refused("Argument", "no release", ask, ledger) == message
-    assert ledger.show("survey")["remaining"] == {"epsilon": "2"}
-    assert ask(ledger, "second").rows()
-
-
-@pytest.mark.parametrize("error", [KeyboardInterrupt("47"), SystemExit(47)])
-def test_a_program_that_is_stopped_while_it_reads_is_charged(ledger, monkeypatch, error):
-    import opendp_rs._study as module
-
-    def stops(_):
-        raise error
-
-    monkeypatch.setattr(module, "cells_or_none", stops)
-    with pytest.raises(type(error)) as stopped:
-        ask(ledger)
-    assert "47" not in str(stopped.value)
-    monkeypatch.undo()
-    refused("Argument", "no release is possible", ask, ledger)
-    assert len(ledger.history("survey")) == 1
-
-
 # A ledger with the budget `survey`, which was created in the year 2255.
 AHEAD = (
     "eNrtVLtuwzAM3P0VhuYUkChRj/xMQFFUYDR2AtsJGgT99yr10r1A0SE3HXjEcbgDzxeZyuXtJOUocw/dSPN7jwY6"
@@ -192,73 +150,6 @@ def test_a_budget_whose_clock_was_settled_continues(tmp_path):
     assert ask(ledger).rows() and ledger.show("survey")["remaining"] == {"epsilon": "2"}
     refused("Argument", "nothing to settle", ledger.settle_clock, "survey")
     refused("NotFound", "typo", ledger.settle_clock, "typo")
-
-
-class Stops:
-    def __init__(self, error, method):
-        self.error, self.method = error, method
-        self.__class__ = type("Stops", (Stops,), {method: Stops.stop})
-
-    def stop(self):
-        raise self.error
-
-    def __iter__(self):
-        return self
-
-    def __len__(self):
-        return 1
-
-
-@pytest.mark.parametrize("error", [KeyboardInterrupt("47"), SystemExit(47)])
-@pytest.mark.parametrize("method", ["__iter__", "__next__", "__len__", "__index__", "ndim"])
-def test_a_program_that_is_stopped_while_it_converts_is_charged(ledger, error, method):
-    in_cell = method in ("__index__", "ndim")
-    stops = Stops(error, method)
-    if method == "ndim":
-        stops = type("Stops", (), {"ndim": property(Stops.stop), "error": error})()
-    column = [stops] if in_cell else stops
-    for T in ("i64", "f64"):
-        asked = document()
-        asked["context"]["columns"]["age"]["T"] = T
-        asked = dp.Study(asked)
-        with pytest.raises(type(error)) as stopped:
-            ask(ledger, T, {"age": column}, asked)
-        assert "47" not in str(stopped.value)
-        refused("Argument", "no release is possible", ask, ledger, T, asked=asked)
-    assert len(ledger.history("survey")) == 2
-    with pytest.raises(type(error)):
-        dp.Study(document()).ask({"age": column})
-
-
-def test_a_program_that_is_stopped_before_it_reads_is_not_charged(ledger):
-    place = (ledger._ledger, ("survey", "first", "Ada"))
-    asked = dp.Study(document())
-    native = functools.partial(asked._study.ask_charged, lambda _: pytest.fail("read"), 0.05, *place)
-    # Between these two calls, Python does not look for signals. A process in the background can
-    # ignore Ctrl-C, so set the handler of Python.
-    call = operator.methodcaller("__call__")
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            list(map(call, [_thread.interrupt_main, native]))
-    finally:
-        signal.signal(signal.SIGINT, before)
-    assert ledger.history("survey") == []
-    # The control: nothing is spent.
-    assert ask(ledger, asked=dp.Study(document())).rows() and asked.ask(AGES).rows()
-
-
-def test_after_a_charged_refusal_a_study_does_not_answer_without_a_ledger(ledger):
-    first, second = dp.Study(document()), dp.Study(document())
-    refused("Argument", "no release is possible", ask, ledger, data={"age": ["x"]}, asked=first)
-    refused("BudgetExceeded", "is spent", first.ask, AGES)
-    # The refusal of an earlier call with the same id counts, too.
-    refused("Argument", "no release is possible", ask, ledger, data=UNREAD, asked=second)
-    refused("BudgetExceeded", "is spent", second.ask, AGES)
-    # The control: a refusal that is not charged spends nothing.
-    third = dp.Study(document())
-    refused("NotFound", "typo", ask, ledger, data=UNREAD, asked=third, budget="typo")
-    assert third.ask(AGES).rows()
 
 
 def test_mistakes_that_do_not_depend_on_cells_are_free(ledger):
@@ -365,95 +256,3 @@ def test_a_tight_budget_charges_each_release(ledger):
     asked["context"]["budget"] = {"epsilon": 0.1, "delta": 1e-7}
     ask(ledger, asked=dp.Study(asked), budget="tight")
     assert len(ledger.history("tight")[0]["loss"]["members"]) == 2
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
-def test_a_forked_child_is_charged_to_the_same_budget(ledger):
-    asked = dp.Study(document())
-    context = multiprocessing.get_context("fork")
-    ours, theirs = context.Pipe()
-    child = context.Process(target=lambda: theirs.send(ask(ledger, "child", asked=asked).rows()))
-    child.start()
-    rows = ours.recv()
-    child.join()
-    assert ask(ledger, "child", UNREAD, asked).rows() == rows
-    assert len(ledger.history("survey")) == 1
-
-
-class Forks(list):
-    """A column that forks the process when it is read."""
-
-    def __iter__(self):
-        self.child = os.fork()
-        return super().__iter__()
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
-def test_a_child_of_the_reader_gets_no_answer(ledger):
-    column = Forks([1, 2, 3])
-    parent = os.getpid()
-    try:
-        rows = ask(ledger, data={"age": column}).rows()
-    except dp.OpenDPError as error:
-        if os.getpid() != parent:
-            os._exit(7 if "before a fork" in error.message else 8)
-        raise
-    if os.getpid() != parent:
-        os._exit(9)
-    assert os.waitstatus_to_exitcode(os.waitpid(column.child, 0)[1]) == 7
-    assert len(ledger.history("survey")) == 1 and ask(ledger, data=UNREAD).rows() == rows
-
-
-def opened(ledger, id="first", epsilon=1.0, data=None, contributions=1, **options):
-    given = {"domain": dp.vector_domain(dp.atom_domain(T=int)), **options}
-    return dp.Context.compositor(
-        data=[1, 2, 3] if data is None else data,
-        privacy_unit=dp.unit_of(contributions=contributions),
-        privacy_loss=dp.loss_of(epsilon=epsilon),
-        ledger=ledger,
-        id=id,
-        by="Ada",
-        **{"budget": "survey", **given},
-    )
-
-
-@pytest.mark.parametrize("shares", [{}, {"split_evenly_over": 2}])
-def test_a_context_is_charged_when_it_is_opened(ledger, shares):
-    context = opened(ledger, **shares)
-    assert ledger.show("survey")["remaining"] == {"epsilon": "2"}
-    query = context.query() if shares else context.query(epsilon=0.5)
-    assert isinstance(query.count().laplace().release(), int)
-    # No answer is kept, so the id is used up, even for another context.
-    refused("Argument", "use another id", opened, ledger, **shares)
-    refused("Argument", "use another id", opened, ledger, epsilon=0.5, **shares)
-    opened(ledger, "second", 2.0, **shares)
-    refused("BudgetExceeded", "0 is left", opened, ledger, "third", data=Unread(), **shares)
-    assert [entry["by"] for entry in ledger.history("survey")] == ["Ada", "Ada"]
-
-
-def test_a_context_costs_the_exact_value_of_its_floats(ledger):
-    for id in range(4):
-        opened(ledger, str(id), 0.25)
-    assert ledger.show("survey")["remaining"] == {"epsilon": "2"}
-    # The float 0.1 is above a tenth, and a context can spend all of it.
-    opened(ledger, "tenth", 0.1)
-    assert Fraction(ledger.show("survey")["spent"]["epsilon"]) == 1 + Fraction(0.1)
-
-
-def test_a_context_of_wrong_data_is_charged_and_other_mistakes_are_free(ledger):
-    free = {
-        "state `domain`|the domain of the data": {"domain": None},
-        "state the distance 1": {"contributions": 2},
-        "costs": {"epsilon": 4.0},
-        "budget `typo`": {"budget": "typo"},
-    }
-    for text, options in free.items():
-        with pytest.raises(dp.OpenDPError, match=text):
-            opened(ledger, data=Unread(), **options)
-    with pytest.warns(UserWarning):
-        ledger.create("bare", epsilon=3)
-    refused("Argument", "no context can be charged", opened, ledger, budget="bare", data=Unread())
-    assert ledger.history("survey") == []
-    with pytest.raises(dp.OpenDPError) as error:
-        opened(ledger, data=["47"])
-    assert "47" not in str(error.value) and len(ledger.history("survey")) == 1

@@ -120,20 +120,14 @@ def test_lazy_frames_and_margins_are_answered_with_advice():
     frame = polars.LazyFrame({"a": [1, 2]})
     people = dp.dataframe_domain(["a"], [dp.atom_domain(T="i64")])
     budget = {"privacy_unit": dp.unit_of(contributions=1), "privacy_loss": dp.loss_of(epsilon=1.0)}
-    document = {
-        "context": {"unit": {"person": 1}, "budget": {"epsilon": 1.0}, "columns": {}},
-        "questions": [{"count": {}}],
-    }
-    for ask in (
-        lambda: dp.Context.compositor(frame, **budget),
-        lambda: dp.Context.compositor(frame, **budget, domain=people),
-        lambda: dp.Study(document).ask(frame),
-    ):
-        with pytest.raises(dp.ArgumentError, match=r"data.*pass the result of `.collect\(\)`"):
-            ask()
+    rows = dp.vector_domain(dp.atom_domain(T="i64"))
+    for domain in (None, rows):
+        with pytest.raises(dp.ArgumentError, match=r"data.*the result of `.collect\(\)`; `dp.Study`"):
+            dp.Context.compositor(frame, **budget, domain=domain)
     with pytest.raises(dp.ArgumentError, match="`margins`: .* `dp.Study`"):
         dp.Context.compositor([1, 2], **budget, margins=[])
-    dp.Context.compositor(frame.collect(), **budget, domain=people)
+    for data in (frame, frame.collect()):
+        dp.Context.compositor(data, **budget, domain=people)
 
 
 def test_the_help_of_new_queryable_opens_a_conversation():

@@ -114,3 +114,13 @@ def test_an_answer_without_a_scale_states_none():
     study = dp.Study({"context": {**rows, **columns}, "questions": questions})
     noises = [row[-1] for row in rows_of(study.rehearse()._repr_html_())[1:]]
     assert noises == ["no noise", "count_distinct, laplace, scale 1"]
+
+
+def test_a_ledger_shows_its_budgets(tmp_path):
+    ledger = dp.Ledger(tmp_path / "study.ledger")
+    assert ledger._repr_html_() is None  # There is no file yet.
+    ledger.create("a <b>", epsilon="1/3", delta=1e-6, unit=1, metric="symmetric_distance")
+    row = ["a &lt;b&gt;", "epsilon 1/3, delta 0.000001", "epsilon 0, delta 0"]
+    shown = rows_of(ledger._repr_html_())
+    assert shown[0] == ["budget", "total", "spent", "remaining", "releases"]
+    assert shown[1] == [*row, row[1], "0"]

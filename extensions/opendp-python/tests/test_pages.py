@@ -14,7 +14,7 @@ def programs(page):
     return re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.DOTALL | re.MULTILINE)
 
 
-@pytest.mark.parametrize(("page", "count"), [(ROOT, 1), (PACKAGE, 7)])
+@pytest.mark.parametrize(("page", "count"), [(ROOT, 1), (PACKAGE, 9)])
 def test_the_programs_of_a_page_run_in_order(page, count, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     found = programs(page)

@@ -95,13 +95,56 @@ def test_every_function_reads_texts(kind):
 def test_the_memory_of_arrow_is_not_copied(chunked):
     cells = pyarrow.array(drawn(1000))
     column = pyarrow.chunked_array([cells]) if chunked else cells
-    [(offsets, texts, present)] = _columns.as_texts(column)[1]
+    [(offsets, texts, present, codes)] = _columns.as_texts(column)[1]
     _, of_offsets, of_texts = cells.buffers()
     assert offsets.__array_interface__["data"][0] == of_offsets.address
     assert texts.__array_interface__["data"][0] == of_texts.address
-    assert present is None
+    assert present is None and codes is None
     in_pandas = pandas.Series(column, dtype=pandas.ArrowDtype(pyarrow.string()))
     assert _columns.as_texts(in_pandas)[1][0][1].size == of_texts.size
+
+
+def many(kind, cells):
+    return columns(cells * 100)[kind]
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if "categories" in kind or "enum" in kind])
+def test_categories_are_read_by_their_codes(kind):
+    """No text is made for each cell. A slice, and categories without a cell, change no code."""
+    column = many(kind, CELLS)
+    [(offsets, texts, present, codes)] = _columns.as_texts(column)[1]
+    assert len(offsets) == len(CELLS) + 1 and len(codes) == 100 * len(CELLS)
+    assert texts.size == sum(len(cell.encode()) for cell in CELLS) and present is None
+    part = column[7:]
+    expected = [100, 100, 100, 100, 200]
+    assert COUNT(column) == expected
+    assert COUNT(part) == COUNT((CELLS * 100)[7:])
+    # As many categories as cells: each cell keeps its own text.
+    assert _columns.as_texts(columns(CELLS)[kind])[1][0][3] is None
+
+
+def test_a_code_without_a_category_is_refused_like_all_other_data(monkeypatch):
+    column = pandas.Series(["Lyon"] * 40, dtype="category")
+    [(offsets, texts, present, codes)] = _columns.as_texts(column)[1]
+    for wrong, expected in ((codes, [40, 0, 0, 0, 0]), (codes + 1, None)):
+        parts = [(offsets, texts, present, wrong)]
+        monkeypatch.setattr(_columns, "as_texts", lambda value, parts=parts: (True, parts))
+        if expected is None:
+            with pytest.raises(dp.OpenDPException, match="expected a member"):
+                COUNT(column)
+        else:
+            assert COUNT(column) == expected
+
+
+def test_columns_of_polars_can_share_their_categories():
+    """The numbers of the categories of a column can then have gaps."""
+    shared = polars.Categories("shared by two columns")
+    polars.Series([f"city {i}" for i in range(50)], dtype=polars.Categorical(shared))
+    cells = ["city 49", "city 3", None] * 100
+    column = polars.Series(cells, dtype=polars.Categorical(shared))
+    optional = dp.vector_domain(dp.option_domain(dp.atom_domain(T=str))), dp.symmetric_distance()
+    assert dp.t.make_drop_null(*optional)(column) == ["city 49", "city 3"] * 100
+    assert _columns.as_texts(column)[1][0][3] is not None
 
 
 NULLS = ["Lyon", None, "", None, "Pärís"]
@@ -117,6 +160,23 @@ WITH_NULLS = {
     "chunks of pyarrow": pyarrow.chunked_array([NULLS[:1], NULLS[1:]]),
     "categories of pyarrow": pyarrow.array(NULLS).dictionary_encode(),
 }
+
+
+@pytest.mark.parametrize("kind", [kind for kind in WITH_NULLS if "categories" in kind])
+def test_a_null_has_no_category(kind):
+    library = {"pandas": pandas.Series, "Polars": polars.Series}.get(kind.rpartition(" ")[2])
+    for cells in (NULLS * 20, [None] * 20):
+        if library is None:
+            column = pyarrow.array(cells, pyarrow.string()).dictionary_encode()
+        elif library is pandas.Series:
+            column = library(pandas.Categorical(cells))
+        else:
+            column = library(cells, dtype=polars.Categorical)
+        if cells[0] is not None:
+            assert _columns.as_texts(column)[1][0][3] is not None
+        frame = dp.dataframe_domain(["a"], [dp.option_domain(dp.atom_domain(T=str))])
+        read = dp.t.make_select_column(frame, dp.symmetric_distance(), "a", TOA="Option<String>")
+        assert read({"a": column}) == cells
 
 
 @pytest.mark.parametrize("kind", WITH_NULLS)

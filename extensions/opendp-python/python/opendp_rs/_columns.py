@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import sys
 
+from ._sources import Consumed, Pending, is_lazy as is_lazy, source_of, unreadable
+from ._texts import Texts, as_texts
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # Importing `typing` takes longer than importing the library.
     from typing import Any
@@ -44,119 +47,37 @@ def as_arrays(value: Any) -> tuple[bool, Any]:
     return _of_buffer(value)
 
 
-def as_texts(value: Any) -> tuple[bool, Any] | None:
-    """Return the texts of a column, or None for any other value.
-
-    True and a list: an item is a chunk of the column, and consists of three parts, as in Arrow. The
-    first two parts are arrays of numpy: offsets, and the bytes of all texts. The bytes of a text
-    lie between two offsets. The third part is None if no text is null. Otherwise it is an array
-    with a byte for each text, which is 0 for a null.
-
-    False and a list: the cells of an array of objects, which can be other values than texts.
-    """
-    package = type(value).__module__.partition(".")[0]
-    if package not in ("numpy", "pandas", "polars", "pyarrow"):
-        return None
-    try:
-        if package == "numpy":
-            plain = value.dtype.kind in "OUT" and value.ndim == 1 and not hasattr(value, "mask")
-            return (False, value.tolist()) if plain else None
-        if package == "polars":
-            parts = _texts_of_polars(value)
-        else:
-            if package == "pandas":
-                if type(value.dtype).__module__.partition(".")[0] == "numpy":
-                    # Only a column of objects can have nulls.
-                    nulls = value.dtype.kind == "O" and value.hasnans
-                    return None if nulls else as_texts(value.to_numpy())
-                value = _arrow_of_pandas(value)
-            parts = _texts_of_arrow(value)
-        return None if parts is None else (True, parts)
-    except Exception:  # Such as an old version of a library. `as_arrays` reads the column.
-        return None
-
-
-def _arrow_of_pandas(value: Any) -> Any:
-    """Return the array of Arrow of a column of pandas that no array of numpy holds."""
-    array = value.array
-    if hasattr(array, "categories"):
-        pyarrow: Any = __import__("pyarrow")  # The package has no stubs.
-        return pyarrow.array(array)
-    return array.__arrow_array__()
-
-
-def _texts_of_arrow(value: Any) -> list[tuple[Any, Any, Any]] | None:
-    """Return the parts of the chunks of an array of pyarrow, over its memory.
-
-    Texts that are stored in another way, such as categories, are copied.
-    """
-    parts = []
-    for chunk in getattr(value, "chunks", [value]):
-        if hasattr(chunk, "dictionary_decode"):
-            chunk = chunk.dictionary_decode()
-        if str(chunk.type) == "string_view":
-            chunk = chunk.cast("large_string")
-        width = {"string": "i4", "large_string": "i8"}.get(str(chunk.type))
-        if width is None:
-            return None
-        if len(chunk):
-            import numpy
-
-            present = None
-            if chunk.null_count:
-                present = chunk.is_valid().to_numpy(zero_copy_only=False).view("u1")
-            _, offsets, texts = chunk.buffers()
-            ends = numpy.frombuffer(offsets, width, len(chunk) + 1, chunk.offset * int(width[1]))
-            texts = numpy.frombuffer(b"" if texts is None else texts, "u1")
-            parts.append((ends, texts, present))
-    return parts
-
-
-def _texts_of_polars(value: Any) -> list[tuple[Any, Any, Any]] | None:
-    """Return the parts of a copy of a column of Polars."""
-    if str(value.dtype).partition("(")[0] not in ("String", "Categorical", "Enum"):
-        return None
-    if not len(value):
-        return []
-    import numpy
-    import polars
-
-    texts, present = value.cast(polars.String), None
-    if value.null_count():
-        present, texts = value.is_not_null().to_numpy().view("u1"), texts.fill_null("")
-    ends = numpy.zeros(len(texts) + 1, "i8")
-    numpy.cumsum(texts.str.len_bytes().to_numpy(), out=ends[1:])
-    return [(ends, numpy.frombuffer(texts.str.join("").item().encode(), "u1"), present)]
-
-
 def as_columns(value: Any) -> dict[Any, Any]:
     """Return the columns of a table by their names: a list of cells, or :class:`Texts`.
 
-    A table is a dictionary of columns, a table of pandas, Polars or pyarrow, or a structured array
-    of numpy.
+    A table is a dictionary of columns, a table of pandas, Polars or pyarrow, a structured array of
+    numpy, or a source, such as a lazy frame of Polars.
     """
+    source = source_of(value)
+    if source is not None:
+        value = source.table(list(source.types))
     return {name: _read(column) for name, column in _columns_of(value)}
 
 
-def is_lazy(value: Any) -> bool:
-    """Return whether a value is a lazy frame of Polars, which has no rows yet."""
-    kind = type(value)
-    return kind.__name__ == "LazyFrame" and kind.__module__.partition(".")[0] == "polars"
+STOPS = KeyboardInterrupt, SystemExit, GeneratorExit
+"""Exceptions that stop a program or a generator. They are not errors about the data."""
+
+LAZY = (
+    "expected rows, found a LazyFrame, which is a table and has no rows yet; "
+    "pass a column of the result of `.collect()`"
+)
 
 
-LAZY = "expected a table, found a LazyFrame, which has no rows yet; pass the result of `.collect()`"
-
-
-def columns_by_name(value: Any, names: list[str]) -> dict[str, Any]:
+def columns_by_name(value: Any, names: list[str], public_types: bool = False) -> dict[str, Any]:
     """Return the named columns of a table. No cell is read.
 
     Tables are the same as in :func:`as_columns`. The text of an exception states what is wrong with
     the table, and contains no cell.
     """
-    if is_lazy(value):
-        raise TypeError(LAZY)
     try:
-        columns = dict(_columns_of(value))
+        columns = _pending(value, names, public_types)
+        if columns is None:
+            columns = dict(_columns_of(value))
     except TypeError as error:
         advice = ""
         if isinstance(value, (str, bytes, os.PathLike)):
@@ -176,11 +97,34 @@ def columns_by_name(value: Any, names: list[str]) -> dict[str, Any]:
     return {name: columns[name] for name in names}
 
 
-class Texts:
-    """The texts of a column, as :func:`as_texts` returns them."""
+def _pending(value: Any, names: list[str], public_types: bool) -> dict[str, Any] | None:
+    """Return the named columns of a source, and None for any other value.
 
-    def __init__(self, parts: list[Any]) -> None:
-        self.parts = parts
+    If the names and the types of the columns cannot be found, the reason can be a row. A library
+    can find types from rows, and an expression can fail for some types. So only two reasons are
+    reported at once: a file cannot be read, or a column does not exist. With any other reason, the
+    columns are returned, and no cell of them can be read. If the types are public, all reasons are
+    public too.
+    """
+    try:
+        source = source_of(value)
+    except Consumed:
+        reason = "its rows were read before, and a stream gives its rows once; make a new stream"
+        raise TypeError(reason) from None
+    except ImportError:
+        raise TypeError("to read it, install pyarrow") from None
+    except STOPS:
+        raise
+    except BaseException as error:  # A panic of Polars is no `Exception`.
+        name = type(error).__name__
+        if public_types or isinstance(error, OSError) or name == "ColumnNotFoundError":
+            reason = f"its columns cannot be found, because it raised {name}"
+            raise TypeError(f"{reason}; find the reason without this library") from None
+        return dict(unreadable(names))
+    if source is None:
+        return None
+    known = [name for name in names if name in source.types]
+    return dict(source.pending(known))
 
 
 def cells_or_none(column: Any) -> Any:
@@ -190,9 +134,26 @@ def cells_or_none(column: Any) -> Any:
     error depends on the data, and can contain the cell. So the error is left out.
     """
     try:
-        return _read(column)
-    except Exception:
+        return _read(_of_decimals(column.read() if isinstance(column, Pending) else column))
+    except STOPS:
+        raise
+    except BaseException:  # A panic of Polars is no `Exception`.
         return None
+
+
+def _of_decimals(column: Any) -> Any:
+    """Return a column of decimal numbers as the nearest floats, and any other column as it is.
+
+    The type of the column decides. A study has no decimal numbers, and databases often do.
+    """
+    package = type(column).__module__.partition(".")[0]
+    dtype = getattr(column, "type" if package == "pyarrow" else "dtype", None)
+    dtype = getattr(dtype, "pyarrow_dtype", dtype)
+    if not str(dtype).lower().startswith("decimal"):
+        return column
+    if package == "pandas":
+        return column.astype("double[pyarrow]")
+    return column.cast(__import__("polars").Float64 if package == "polars" else "float64")
 
 
 def _read(column: Any) -> Any:
@@ -251,7 +212,7 @@ def _is_date(column: Any) -> bool:
 
 
 def _is_time(column: Any) -> bool:
-    """Return whether a column of Polars or pyarrow has dates, times of day or durations.
+    """Return whether a column of Polars, pyarrow or a source has dates, times or durations.
 
     The type of the column decides, so no cell is read.
     """
@@ -261,7 +222,7 @@ def _is_time(column: Any) -> bool:
         dtype = getattr(column, "type", None)
     elif package == "pandas":
         dtype = getattr(dtype, "pyarrow_dtype", None)
-    elif package != "polars":
+    elif package != "polars" and not isinstance(column, Pending):
         return False
     return str(dtype).lower().startswith(("date", "time", "duration"))
 

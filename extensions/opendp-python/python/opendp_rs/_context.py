@@ -101,7 +101,7 @@ class Context:
         if margins is not None:
             reason = "not supported, leave it out; `dp.Study` answers questions about tables"
             raise of("Argument", f"argument `margins`: {reason}")
-        if is_lazy(data):
+        if is_lazy(data) and not getattr(domain, "type", "").startswith("DataFrameDomain"):
             reason = "`dp.Study` answers questions about tables"
             raise of("Argument", f"argument `data`: {LAZY}; {reason}")
         place = place_of(ledger, budget, id, by)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from . import _native
-from ._errors import of
+from . import _html, _native
+from ._errors import OpenDPError, of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # Importing `typing` takes longer than importing the library.
@@ -125,6 +125,20 @@ class Ledger:
 
     def __repr__(self) -> str:
         return f"Ledger({self.path!r})"
+
+    def _repr_html_(self) -> str | None:
+        """Return a table of the budgets, for notebooks. Without a file, return None."""
+        try:
+            budgets = self.budgets()
+        except OpenDPError:
+            return None
+        head = ["budget", "total", "spent", "remaining", "releases"]
+        rows = []
+        for known in budgets:
+            parts = [known[part] for part in head[1:4]]
+            texts = [", ".join(f"{name} {amount}" for name, amount in part.items()) for part in parts]
+            rows.append([known["name"], *texts, known["releases"]])
+        return _html.table(self.path, head, rows)
 
 
 def place_of(

@@ -98,6 +98,11 @@ class Study:
         are missing cells. Spaces around a text are ignored, and an empty text is missing. A cell of
         another type is an error, which spends the budget.
 
+        ``data`` can also be a lazy frame of Polars, a data set, a scanner or a stream of pyarrow, a
+        relation of DuckDB, or a table with the method ``__arrow_c_stream__``. It runs once, after
+        the charge, and only for the columns of the study. An error while it runs can depend on a
+        row. So such an error is treated like a cell of another type.
+
         Each interval contains the true number with a probability of at least ``1 - alpha``. This
         probability has another meaning for counts whose keys were found in the data. Then the
         outcome has a note.
@@ -120,7 +125,7 @@ class Study:
         """
         place = place_of(ledger, budget, id, by)
         try:
-            columns = columns_by_name(data, self._study.columns())
+            columns = columns_by_name(data, self._study.columns(), public_types)
         except (KeyError, TypeError) as error:
             raise of("Argument", f"data: {error.args[0]}") from None
         if public_types:

@@ -11,6 +11,7 @@ import builtins as _builtins
 
 from . import _errors, _names, _native, _registry, _types
 from . import combinators, measurements, transformations
+from ._accountant import Accountant, Event
 from ._context import Context
 from ._errors import OpenDPError
 from ._ledger import Ledger
@@ -129,7 +130,7 @@ def names() -> list[str]:
     return list(_names.KINDS)
 
 
-_TABLES = "`dp.Study` answers questions about tables"
+_TABLES = "`dp.Study` answers questions about tables, and also about a `LazyFrame`"
 # Names of OpenDP 0.16 that are left out, and what to use instead.
 _LEFT_OUT = {
     "polars": _TABLES,

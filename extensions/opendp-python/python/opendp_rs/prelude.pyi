@@ -102,6 +102,7 @@ def zero_concentrated_divergence() -> Measure:
     """Measure loss by the rho of zero-concentrated differential privacy."""
 
 from . import combinators as combinators, measurements as measurements, transformations as transformations
+from ._accountant import Accountant as Accountant, Event as Event
 from ._context import Context as Context
 from ._errors import OpenDPError as OpenDPError
 from ._ledger import Ledger as Ledger

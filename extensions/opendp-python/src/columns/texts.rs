@@ -3,6 +3,7 @@
 
 use std::mem;
 use std::ops::Range;
+use std::slice;
 
 use numpy::{Element, PyArray1, PyArrayMethods, PyReadonlyArray1};
 use opendp_core::Result;
@@ -14,10 +15,12 @@ use super::{Piece, Rows, fold};
 use crate::callbacks::unless_stopped;
 use crate::errors::detached;
 
-/// A piece of a column in Python: the offsets of its texts, the bytes of its texts, and a byte for
-/// each text, which is 0 if the text is null. There is one offset more than texts. If no text is
-/// null, the last part is `None`.
-pub(crate) type Parts<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Option<Bound<'py, PyAny>>);
+/// A piece of a column in Python: the offsets of its texts, the bytes of its texts, a byte for each
+/// row, which is 0 if the text of the row is null, and the codes of the rows. There is one offset
+/// more than texts. The code of a row is the number of its text, such as the number of a category.
+/// If no row is null, the third part is `None`. If the codes are `None`, each row has its own text.
+pub(crate) type Parts<'py> =
+    (Bound<'py, PyAny>, Bound<'py, PyAny>, Option<Bound<'py, PyAny>>, Option<Bound<'py, PyAny>>);
 
 /// Run a function on a column of texts, which consists of pieces. If the column is not a member of
 /// the domain, return an error. Return `None` if the pieces are not arrays of offsets and bytes, or
@@ -28,7 +31,7 @@ pub(crate) fn run(
     domain: &AnyDomain,
     py: Python<'_>,
 ) -> Option<PyResult<AnyValue>> {
-    if pieces.iter().any(|(_, _, present)| present.is_some()) {
+    if pieces.iter().any(|(_, _, present, _)| present.is_some()) {
         return None;
     }
     let arrays = arrays(pieces)?;
@@ -43,7 +46,7 @@ pub(crate) fn collect(pieces: &[Parts<'_>]) -> Option<Vec<Option<String>>> {
     rows.fill(0..rows.len(), &mut texts)?;
     let mut texts: Vec<_> = texts.into_iter().map(Some).collect();
     let mut start = 0;
-    for ((end, _), (_, _, present)) in rows.pieces.iter().zip(&arrays) {
+    for ((end, _), (_, _, present, _)) in rows.pieces.iter().zip(&arrays) {
         let texts = texts.get_mut(mem::replace(&mut start, *end)..*end)?;
         if let Some(present) = present {
             let present = present.as_slice().ok().filter(|bytes| bytes.len() == texts.len())?;
@@ -64,22 +67,31 @@ pub(crate) fn in_memory(value: &Bound<'_, PyAny>) -> Result<Option<Vec<Option<St
     Ok(unless_stopped(value.py(), parts())?.and_then(|parts| collect(&parts)))
 }
 type Bytes<'py> = PyReadonlyArray1<'py, u8>;
-type Arrays<'py> = Vec<(Offsets<'py>, Bytes<'py>, Option<Bytes<'py>>)>;
+type Codes<'py> = PyReadonlyArray1<'py, u32>;
+type Arrays<'py> = Vec<(Offsets<'py>, Bytes<'py>, Option<Bytes<'py>>, Option<Codes<'py>>)>;
 
 fn arrays<'py>(pieces: &[Parts<'py>]) -> Option<Arrays<'py>> {
-    let array_of = |(offsets, bytes, present): &Parts<'py>| {
+    let array_of = |(offsets, bytes, present, codes): &Parts<'py>| {
         let present = match present {
             None => None,
             Some(present) => Some(array(present)?),
         };
-        Some((Offsets::of(offsets)?, array(bytes)?, present))
+        let codes = match codes {
+            None => None,
+            Some(codes) => Some(array(codes)?),
+        };
+        Some((Offsets::of(offsets)?, array(bytes)?, present, codes))
     };
     pieces.iter().map(array_of).collect()
 }
 fn rows<'a>(arrays: &'a Arrays<'_>) -> Option<Rows<Texts<'a>>> {
     let mut columns = Vec::with_capacity(arrays.len());
-    for (offsets, bytes, _) in arrays {
-        columns.push(Texts { offsets: offsets.slice()?, bytes: bytes.as_slice().ok()? });
+    for (offsets, bytes, _, codes) in arrays {
+        let codes = match codes {
+            None => None,
+            Some(codes) => Some(codes.as_slice().ok()?),
+        };
+        columns.push(Texts { offsets: offsets.slice()?, bytes: bytes.as_slice().ok()?, codes });
     }
     Some(Rows::new::<String>(columns.into_iter()))
 }
@@ -97,7 +109,7 @@ pub(crate) fn run_list(
         bytes.extend_from_slice(item.cast::<PyString>().ok()?.to_str().ok()?.as_bytes());
         offsets.push(i64::try_from(bytes.len()).ok()?);
     }
-    let texts = Texts { offsets: Slice::Wide(&offsets), bytes: &bytes };
+    let texts = Texts { offsets: Slice::Wide(&offsets), bytes: &bytes, codes: None };
     let rows = Rows::new::<String>([texts].into_iter());
     Some(detached(list.py(), || fold::<_, String>(&rows, function, domain)))
 }
@@ -127,27 +139,41 @@ enum Slice<'a> {
     Narrow(&'a [i32]),
     Wide(&'a [i64]),
 }
-/// The texts of an array.
+impl Slice<'_> {
+    fn len(&self) -> usize {
+        match self {
+            Slice::Narrow(offsets) => offsets.len(),
+            Slice::Wide(offsets) => offsets.len(),
+        }
+    }
+    /// Copy the texts with numbers in a range. See [`Texts::fill`].
+    fn copy(&self, range: Range<usize>, bytes: &[u8], into: &mut [String]) -> Option<bool> {
+        match self {
+            Slice::Narrow(offsets) => copy(offsets.get(range.start..=range.end)?, bytes, into),
+            Slice::Wide(offsets) => copy(offsets.get(range.start..=range.end)?, bytes, into),
+        }
+    }
+}
+/// The texts of an array. With codes, a row has the text whose number is its code.
 #[derive(Clone, Copy)]
 struct Texts<'a> {
     offsets: Slice<'a>,
     bytes: &'a [u8],
+    codes: Option<&'a [u32]>,
 }
 impl Piece<String> for Texts<'_> {
     fn len(&self) -> usize {
-        let offsets = match self.offsets {
-            Slice::Narrow(offsets) => offsets.len(),
-            Slice::Wide(offsets) => offsets.len(),
-        };
-        offsets.saturating_sub(1)
+        self.codes.map_or_else(|| self.offsets.len().saturating_sub(1), <[u32]>::len)
     }
-    /// Copy a range of texts. `None` means that a text is not Unicode, or that its offsets are
-    /// wrong.
+    /// Copy a range of texts. `None` means that a text is not Unicode, that its offsets are wrong,
+    /// or that a code is not the number of a text.
     fn fill(&self, range: Range<usize>, into: &mut [String]) -> Option<bool> {
-        match self.offsets {
-            Slice::Narrow(offsets) => copy(offsets.get(range.start..=range.end)?, self.bytes, into),
-            Slice::Wide(offsets) => copy(offsets.get(range.start..=range.end)?, self.bytes, into),
+        let Some(codes) = self.codes else { return self.offsets.copy(range, self.bytes, into) };
+        for (code, text) in codes.get(range)?.iter().zip(into) {
+            let code = usize::try_from(*code).ok()?;
+            self.offsets.copy(code..code.checked_add(1)?, self.bytes, slice::from_mut(text))?;
         }
+        Some(false)
     }
 }
 fn copy<O: Copy + TryInto<usize>>(
