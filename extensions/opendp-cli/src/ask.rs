@@ -20,7 +20,7 @@ use crate::budget;
 use crate::caution;
 use crate::columns::{self, Columns};
 use crate::data::{self, Source};
-use crate::{Answer, command, words};
+use crate::{Answer, command, panics, words};
 use notes::{charge_lines, warn_of_bools};
 use table::file;
 
@@ -226,6 +226,7 @@ impl Asking<'_> {
         let ledger = Ledger::open_existing(&place.file)?;
         let charge = self.charge(&ledger, place)?;
         let reader = self.reader(Some(ledger.account(&place.name)?.terms));
+        panics::hide_places();
         let charged = self.study.ask_charged(&charge, reader, self.arguments.alpha)?;
         caution::of_changed_file(&self.file, &charged.release, self.as_json);
         let json = charged.charge_to_json();

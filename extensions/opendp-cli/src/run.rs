@@ -12,7 +12,7 @@ use opendp_registry::Registry;
 use serde_json::{Value as Json, json};
 
 use crate::caution;
-use crate::{budget, command, data, operations, words};
+use crate::{budget, command, data, operations, panics, words};
 
 mod report;
 
@@ -225,6 +225,7 @@ impl Run<'_> {
         let request = request.source(&self.source.to_json(terms.digest())?);
         let release = ledger.release_or_refuse(name, &request, || {
             warn();
+            panics::hide_places();
             let source = data::Source { terms: Some(&terms), ..self.source };
             terms.guard_file(Some(self.source.path), || self.invoke(source, measurement))
         })?;

@@ -2,6 +2,7 @@
 
 import builtins
 import datetime
+import io
 
 import pytest
 
@@ -96,7 +97,7 @@ DATES = [
 
 @pytest.mark.parametrize("package", ["pandas", "polars", "pyarrow", "pandas of pyarrow"])
 @pytest.mark.parametrize("cell", DATES)
-def test_a_column_of_dates_spends_nothing(package, cell):
+def test_a_column_of_dates_is_charged_unless_its_type_is_public(package, cell):
     library = pytest.importorskip(package.partition(" ")[0])
     cells = [cell, None]
     if package == "pandas":
@@ -109,9 +110,33 @@ def test_a_column_of_dates_spends_nothing(package, cell):
         table = (library.DataFrame if package == "polars" else library.table)({"a": cells})
     question = {"histogram": {"column": "a", "categories": ["x"]}}
     asked = study({"T": "String", "missing": ""}, question)
-    with pytest.raises(dp.ArgumentError, match="data: column 'a': .* convert dates to numbers or"):
-        asked.ask(table)
+    with pytest.raises(dp.ArgumentError, match="column 'a': the document states .* is spent"):
+        asked.ask(table, public_types=True)
     assert asked.ask({"a": ["x"]}).rows()[0]["value"] == 1
+    # Without the promise, the error is charged, because the cells can decide the type.
+    asked = study({"T": "String", "missing": ""}, question)
+    with pytest.raises(dp.ArgumentError, match="The budget of this study is spent"):
+        asked.ask(table)
+
+
+@pytest.mark.parametrize("package", ["pandas", "polars"])
+def test_one_cell_that_is_no_date_does_not_decide_what_is_charged(package, tmp_path):
+    library = pytest.importorskip(package)
+    ledger = dp.Ledger(tmp_path / "study.ledger")
+    question = {"histogram": {"column": "a", "categories": ["x"]}}
+    for place, last in enumerate(["2020-01-02", "never"]):
+        ledger.create(f"b{place}", epsilon=10**9 + 1, unit=1, metric="symmetric_distance")
+        text = io.BytesIO(f"a\n2020-01-01\n{last}\n".encode())
+        # The library reads the column as dates if each of its cells is a date.
+        dates = {"parse_dates": ["a"]} if package == "pandas" else {"try_parse_dates": True}
+        table = library.read_csv(text, **dates)
+        try:
+            asked = study({"T": "String", "missing": ""}, question)
+            asked.ask(table, ledger=ledger, budget=f"b{place}", id="i")
+            assert last == "never"
+        except dp.ArgumentError:
+            assert last == "2020-01-02"
+        assert ledger.show(f"b{place}")["remaining"] == {"epsilon": "1"}
 
 
 CELLS = [(int, [1, 2]), (float, [1.0, 2.5]), (str, ["1", ""]), (bool, [True])]

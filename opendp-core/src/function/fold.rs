@@ -129,6 +129,11 @@ impl<I: Carrier, O: Carrier> Partial<I, O> {
     /// Merge another partial result of the same function into this partial result. Then this
     /// partial result covers the rows of both partial results.
     ///
+    /// # Precondition
+    /// Both partial results have different rows of the data. If they have a row in common, for
+    /// example because the same bytes are merged twice, this row counts twice. Then the loss of a
+    /// release is larger than the stated loss.
+    ///
     /// # Errors
     /// `FailedFunction` when `other` belongs to another function. `NotImplemented` when the
     /// function draws a secret sample, unless `other` comes from the same function object or from a

@@ -89,10 +89,11 @@ def columns_by_name(value: Any, names: list[str], public_types: bool = False) ->
     for name in names:
         if name not in columns:
             raise KeyError(f"the table has no column {name!r}, and the study uses it")
-        if _is_no_column(columns[name]) or _is_time(columns[name]):
+        # A library can infer from the cells that a column has dates. So dates are not refused here.
+        if isinstance(columns[name], _NO_COLUMNS):
             raise TypeError(
                 f"column {name!r}: expected numbers, booleans or texts in a list or an array; "
-                "convert dates to numbers or texts, and sets to lists"
+                "convert sets to lists"
             )
     return {name: columns[name] for name in names}
 
@@ -200,8 +201,12 @@ def _cells(column: Any) -> Any:
 
 def _is_no_column(column: Any) -> bool:
     """Return whether a value is no column. No cell is read."""
-    # The order of a set is arbitrary. Dates and durations of numpy can become integers in a list.
-    return isinstance(column, (str, bytes, dict, set, frozenset)) or _is_date(column)
+    # Dates and durations of numpy can become integers in a list.
+    return isinstance(column, _NO_COLUMNS) or _is_date(column)
+
+
+# The order of a set is arbitrary.
+_NO_COLUMNS = (str, bytes, dict, set, frozenset)
 
 
 def _is_date(column: Any) -> bool:
@@ -241,11 +246,14 @@ def misfit_of(column: Any, kinds: str) -> str | None:
     """Return the type of a column if its cells are of no kind of ``kinds``. No cell is read.
 
     ``kinds`` has a letter for each kind: ``i`` for whole numbers, ``f`` for floats, ``b`` for
-    booleans and ``S`` for texts. None means that the cells can be of these kinds, or that the type
-    of the column does not tell the kind of its cells, as in a list or in an array of objects.
+    booleans and ``S`` for texts. Dates and times are of no kind. None means that the cells can be
+    of these kinds, or that the type of the column does not tell the kind of its cells, as in a list
+    or in an array of objects.
     """
     is_arrow = type(column).__module__.partition(".")[0] == "pyarrow"
     dtype = getattr(column, "type" if is_arrow else "dtype", None)
+    if _is_date(column) or _is_time(column):
+        return str(dtype)
     if getattr(dtype, "kind", None) in ("U", "T"):
         cell = "String"
     else:

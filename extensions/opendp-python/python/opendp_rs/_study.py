@@ -121,7 +121,7 @@ class Study:
         column of texts for ``f64``, is an error that spends nothing. This error discloses the type
         of the column. So state it only if the program fixes the types, as the schema of a Parquet
         file or ``pandas.read_csv(path, dtype=...)`` does. A type that a library inferred depends on
-        the cells: one cell can turn a column of numbers into a column of texts.
+        the cells: one cell can turn a column of numbers or dates into a column of texts.
         """
         place = place_of(ledger, budget, id, by)
         try:
