@@ -49,7 +49,8 @@ pub struct StudyAnswer {
     pub question: String,
     /// The kinds of noise. Each kind is named once, in the order of the scales, as in "Gaussian and
     /// Laplace, threshold". For a public number of rows, "no noise". For a `mechanism`, the names
-    /// of its constructors, separated by commas.
+    /// of its constructors, separated by commas. Of more than three constructors, only the first
+    /// and the last are named.
     pub mechanism: String,
     /// The scales of the noise, one for each release. The list is empty for a `mechanism`, and for
     /// a public number of rows.
