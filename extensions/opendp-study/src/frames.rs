@@ -37,7 +37,7 @@ impl Study {
     /// [checked](Study::check_spaces) before `open` is called.
     ///
     /// ```
-    /// use opendp_core::{Column, DataFrame, Result};
+    /// use opendp_core::{Column, DataFrame};
     /// use opendp_ledger::Failure;
     /// use opendp_study::Study;
     ///

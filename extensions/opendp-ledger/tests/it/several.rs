@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use opendp_core::arith::Exact;
 use opendp_core::{Error, Result};
-use opendp_ledger::{Failure, Ledger, Loss, Release, Request};
+use opendp_ledger::{Failure, Ledger, Loss, Release, Request, Terms};
 use tempfile::TempDir;
 
 fn epsilon(text: &str) -> Loss {
@@ -100,6 +100,20 @@ fn a_budget_is_named_once() {
     let missing = asked("1", "0.1").also("Eve");
     assert_eq!(ledger.release("Ada", &missing, || Ok(7)).unwrap_err().kind(), "NotFound");
     check_left(&ledger, [("all", "1"), ("Ada", "0.7")]);
+}
+#[test]
+fn a_plan_that_replaces_the_filters_of_a_budget_is_charged_to_one_budget() {
+    let (_folder, ledger) = service();
+    let total = Loss::epsilon_delta("1", "1e-6").unwrap();
+    for name in ["tight", "common"] {
+        ledger.create_tight(name, &total, &Terms::new()).unwrap();
+    }
+    let [pure, delta] = ["0.5", "1e-7"].map(|amount| amount.parse::<Exact>().unwrap());
+    let plan = Loss::together(vec![Loss::epsilon_delta("0.1", "0").unwrap(); 2]).unwrap();
+    let plan = Request::of_loss("plan", plan.reserving(&total, &pure, &delta).unwrap());
+    let error = ledger.release("tight", &plan.clone().also("common"), || Ok(7)).unwrap_err();
+    assert!(error.to_string().contains("leave `also` out"), "{error}");
+    assert!(!ledger.release("tight", &plan, || Ok(7)).unwrap().repeated());
 }
 #[test]
 fn threads_never_spend_more_than_any_of_their_budgets() {
