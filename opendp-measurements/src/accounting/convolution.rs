@@ -311,9 +311,9 @@ impl Convolution {
         let epsilon = epsilon - self.shift * (1.0 + 1e-9);
         let (sum, rounding, weights) = self.sums(epsilon);
         let inside = sum + rounding + self.error * weights;
-        // With tilt t, a loss epsilon + d has the weight e^(-t d) (1 - e^-d) <= 1, or 0 if d < 0. So
-        // losses below the window have the weight 0, because epsilon is not below the window. The
-        // cyclic transform moves mass into the window. This mass only enlarges the bound.
+        // With tilt t, a loss epsilon + d has the weight e^(-t d) (1 - e^-d) <= 1, or 0 if d < 0.
+        // So losses below the window have the weight 0, because epsilon is not below the window.
+        // The cyclic transform moves mass into the window. This mass only enlarges the bound.
         let delta = self.factor(epsilon, 1.0) * (inside + self.above) + self.infinite;
         let below_window = epsilon < self.first as f64 * self.step;
         if below_window || !(delta < 1.0) { 1.0 } else { delta * (1.0 + 8.0 * U) }

@@ -183,13 +183,13 @@ mod tests {
             for count in [1, 2, 5] {
                 let account = Account::new().with(Arc::new(pairs[0]), count as u64);
                 for part in [0.0, 0.2, 0.7, 0.95] {
-                    let at = part * f64::from(count) * mixed(epsilon, rate);
-                    let [first, second] = pairs.map(|pair| exact(&pair, count, at));
+                    let target = part * f64::from(count) * mixed(epsilon, rate);
+                    let [first, second] = pairs.map(|pair| exact(&pair, count, target));
                     let (exact, other) = (first.max(second), first.min(second));
-                    let found = account.delta(at).unwrap();
+                    let found = account.delta(target).unwrap();
                     // The control: the other direction has a smaller delta.
                     control |= other < 0.9 * found.lower;
-                    let case = format!("{inner:?} {rate} {count} {at}: {found:?} {exact}");
+                    let case = format!("{inner:?} {rate} {count} {target}: {found:?} {exact}");
                     assert!(found.lower <= exact * (1.0 + 1e-9), "{case}");
                     assert!(exact * (1.0 - 1e-9) <= found.upper, "{case}");
                     assert!(found.upper <= exact * 1.01 + 1e-15, "{case}");
@@ -215,9 +215,10 @@ mod tests {
         for (epsilon, delta, rate, count) in [(0.4, 1e-9, 0.9, 3), (2.7, 9e-12, 0.1, 5)] {
             let inner = PrivatePair { epsilon, delta };
             let pair = SampledPrivatePair { inner, rate, removed: true };
-            let at = f64::from(count) * mixed(epsilon, rate) * 1.01;
+            let target = f64::from(count) * mixed(epsilon, rate) * 1.01;
             let account = Account::new().with(Arc::new(pair), count as u64);
-            let (found, exact) = (account.delta_above(at).unwrap(), exact(&pair, count, at));
+            let (found, exact) =
+                (account.delta_above(target).unwrap(), exact(&pair, count, target));
             assert!(exact * (1.0 - 1e-9) <= found && found <= exact * 1.01, "{found} {exact}");
         }
     }
