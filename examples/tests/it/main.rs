@@ -1,6 +1,8 @@
 //! Tests that run the programs `census` and `analyst` as a user does.
 #![allow(clippy::unwrap_used, reason = "tests fail by a panic")]
 
+mod people;
+
 use std::process::{Command, Output};
 
 fn census(arguments: &[&str]) -> Output {

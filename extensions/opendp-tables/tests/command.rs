@@ -331,6 +331,12 @@ fn a_public_table_with_the_file_of_a_private_table_is_refused() {
     let text = String::from_utf8_lossy(&error.stderr).into_owned();
     assert!(text.contains("its file is a folder with the rows of the private table"), "{text}");
     assert!(!public("p*e.csv").status.success(), "a pattern that matches the private file");
+    #[cfg(unix)]
+    {
+        let link = folder.path().join("link.csv");
+        std::fs::hard_link(folder.path().join("people.csv"), link).unwrap();
+        assert!(!public("link.csv").status.success(), "a hard link to the private file");
+    }
 }
 /// A page over the ledger would erase the losses of all earlier releases.
 #[test]

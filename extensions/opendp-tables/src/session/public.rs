@@ -3,12 +3,14 @@
 use std::path::PathBuf;
 
 use opendp_core::{Error, Result};
+use opendp_report::is_same_file;
 
 use crate::engine::places;
 use crate::metadata::Metadata;
 
 /// Check that the path of no public table is the path of a private table, is in its folder, or
-/// contains it. Otherwise, the rows of the private table could be read as public rows.
+/// contains it. A hard link is the same file. Otherwise, the rows of the private table could be read
+/// as public rows.
 pub(super) fn check(metadata: &Metadata) -> Result<()> {
     let all = |public: bool| {
         let tables = metadata.tables.iter().filter(move |(_, table)| table.public == public);
@@ -20,7 +22,7 @@ pub(super) fn check(metadata: &Metadata) -> Result<()> {
     let private: Vec<(&String, PathBuf)> = all(false).collect();
     for (public, place) in all(true) {
         for (private, other) in &private {
-            let relation = if place == *other {
+            let relation = if is_same_file(&place, other) {
                 "is that of"
             } else if place.starts_with(other) {
                 "is in the folder of"

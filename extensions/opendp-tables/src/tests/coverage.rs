@@ -77,6 +77,20 @@ fn census(path: &std::path::Path) -> Session {
     let source = Source::Csv(path.to_string_lossy().into_owned());
     Session::new(metadata, vec![("people".into(), source)]).unwrap()
 }
+/// Run the query of the README on the generated people.
+#[test]
+fn the_people_of_the_examples_are_counted() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/people/");
+    let mut metadata =
+        Metadata::parse(include_str!("../../../../examples/people/census.toml")).unwrap();
+    metadata.budget.epsilon = Some(1e13);
+    let source = Source::Csv(format!("{folder}people.csv"));
+    let session = Session::new(metadata, vec![("people".into(), source)]).unwrap();
+    let answer = ask(&session, "SELECT sex, AVG(age) FROM people GROUP BY sex");
+    assert!(numbers(&answer.table).iter().all(|row| (40.0..55.0).contains(&row[1])));
+    let answer = ask(&session, "SELECT married, COUNT(*) FROM people GROUP BY married");
+    assert_eq!(answer.table.num_rows(), 2);
+}
 #[test]
 fn the_census_has_its_known_answers_in_the_intervals() {
     let Some(path) = data("pums_dup.csv") else { return };
