@@ -304,17 +304,8 @@ fn a_public_table_with_the_file_of_a_private_table_is_refused() {
         let table = format!("[tables.codes]\npath = \"{path}\"\npublic = true\nkey = \"age\"\n");
         std::fs::write(folder.path().join("study.toml"), format!("{METADATA}{table}{columns}"))
             .unwrap();
-        run(
-            folder.path(),
-            &[
-                "explain",
-                "--config",
-                "study.toml",
-                "SELECT COUNT(*) FROM people",
-                "--epsilon",
-                "0.5",
-            ],
-        )
+        let sql = "SELECT COUNT(*) FROM people";
+        run(folder.path(), &["explain", "--config", "study.toml", sql, "--epsilon", "0.5"])
     };
     std::fs::copy(folder.path().join("people.csv"), folder.path().join("codes.csv")).unwrap();
     let error = public("./people.csv");

@@ -9,8 +9,8 @@ use crate::engine::places;
 use crate::metadata::Metadata;
 
 /// Check that the path of no public table is the path of a private table, is in its folder, or
-/// contains it. A hard link is the same file. Otherwise, the rows of the private table could be read
-/// as public rows.
+/// contains it. A hard link is the same file. Otherwise, the rows of the private table could be
+/// read as public rows.
 pub(super) fn check(metadata: &Metadata) -> Result<()> {
     let all = |public: bool| {
         let tables = metadata.tables.iter().filter(move |(_, table)| table.public == public);
