@@ -135,6 +135,7 @@ impl Account {
     /// Set the desired relative error of delta, from `10^-9` to 1. The default is `10^-4`. The
     /// computation is slower for a smaller relative error. The bounds are valid for every choice.
     #[must_use]
+    #[inline]
     pub fn tolerating(mut self, tolerance: f64) -> Self {
         self.tolerance = tolerance.clamp(1e-9, 1.0);
         self

@@ -2,7 +2,7 @@
 //! true numbers.
 
 use opendp_core::arith::{Directed, Float, InfCast};
-use opendp_core::{Carrier, Domain, Error, Measure, Measurement, Metric, Result};
+use opendp_core::{Atom, Carrier, Domain, Error, Measure, Measurement, Metric, Result};
 
 use crate::accuracy;
 
@@ -164,6 +164,19 @@ trait Ends {
     /// Return the interval of floats that this number stands for.
     fn ends(&self) -> Result<(f64, f64)>;
 }
+impl<T: Ends + Atom> Released for Vec<T> {
+    type Intervals = Vec<(f64, f64)>;
+    fn count(&self) -> usize {
+        self.len()
+    }
+    fn intervals(&self, bounds: &[Option<f64>]) -> Result<Vec<(f64, f64)>> {
+        let mut intervals = Vec::with_capacity(self.len());
+        for number in self {
+            intervals.push(number.ends()?);
+        }
+        around_each(intervals, bounds)
+    }
+}
 macro_rules! released {
     ($($t:ty)* => |$number:ident| $ends:expr) => {$(
         impl Ends for $t {
@@ -179,19 +192,6 @@ macro_rules! released {
             }
             fn intervals(&self, bounds: &[Option<f64>]) -> Result<(f64, f64)> {
                 around_one(self.ends()?, bounds)
-            }
-        }
-        impl Released for Vec<$t> {
-            type Intervals = Vec<(f64, f64)>;
-            fn count(&self) -> usize {
-                self.len()
-            }
-            fn intervals(&self, bounds: &[Option<f64>]) -> Result<Vec<(f64, f64)>> {
-                let mut intervals = Vec::with_capacity(self.len());
-                for number in self {
-                    intervals.push(number.ends()?);
-                }
-                around_each(intervals, bounds)
             }
         }
     )*};

@@ -127,6 +127,7 @@ enum Kind {
     Approximate,
     Concentrated,
 }
+#[inline]
 fn kind(measure: &AnyMeasure) -> Result<Kind> {
     if measure.downcast_ref::<MaxDivergence>().is_ok() {
         return Ok(Kind::Pure);
@@ -139,14 +140,18 @@ fn kind(measure: &AnyMeasure) -> Result<Kind> {
 /// Only [`Budget::erase`] makes a budget with this measure. So the measure is one of the three
 /// measures. For another measure, all conversions of losses return an error, so nothing is charged
 /// or released.
+///
+/// The methods are `#[inline]`, so that only crates that erase a budget compile them.
 impl BudgetMeasure for AnyMeasure {
     type Base = AnySelectionMeasure;
+    #[inline]
     fn base(&self) -> AnySelectionMeasure {
         match kind(self) {
             Ok(Kind::Concentrated) => AnySelectionMeasure::Concentrated,
             _ => AnySelectionMeasure::Pure,
         }
     }
+    #[inline]
     fn facts(&self) -> Facts {
         match kind(self) {
             Ok(Kind::Concentrated) => ZeroConcentratedDivergence.facts(),
@@ -154,6 +159,7 @@ impl BudgetMeasure for AnyMeasure {
             _ => MaxDivergence.facts(),
         }
     }
+    #[inline]
     fn lifted(&self, loss: f64) -> Result<AnyDistance> {
         Ok(match kind(self)? {
             Kind::Pure => AnyDistance::new(MaxDivergence::lift(loss)?),
@@ -161,6 +167,7 @@ impl BudgetMeasure for AnyMeasure {
             Kind::Concentrated => AnyDistance::new(ZeroConcentratedDivergence::lift(loss)?),
         })
     }
+    #[inline]
     fn lifted_exact(&self, loss: Vec<Exact>) -> Result<Vec<Exact>> {
         match kind(self)? {
             Kind::Pure => MaxDivergence::lift_exact(loss),
@@ -168,6 +175,7 @@ impl BudgetMeasure for AnyMeasure {
             Kind::Concentrated => ZeroConcentratedDivergence::lift_exact(loss),
         }
     }
+    #[inline]
     fn lifted_approximate(&self, loss: (f64, f64)) -> Result<AnyDistance> {
         Ok(match kind(self)? {
             Kind::Pure => AnyDistance::new(MaxDivergence::lift_approximate(loss)?),
@@ -179,6 +187,7 @@ impl BudgetMeasure for AnyMeasure {
             }
         })
     }
+    #[inline]
     #[allow(private_interfaces, reason = "the trait is only implemented here")]
     fn noisy_counts(
         &self,
@@ -279,6 +288,7 @@ macro_rules! erased {
     ($($measure:ty)*) => {$(
         impl Budget<$measure> {
             /// Erase the type of the measure. See [`BudgetMeasure`].
+            #[inline]
             pub fn erase(self) -> Budget<AnyMeasure> {
                 let Budget { amount, parts, measure } = self;
                 let measure = AnyMeasure::from(TheMeasure(measure));

@@ -79,11 +79,6 @@ fn first(arg: &Arg) -> Option<TypeName> {
 }
 /// Recover the type of a measure. `MO` can be a type that stands for this measure.
 pub(super) fn typed<MO: Measure>(measure: AnyMeasure) -> Result<MO> {
-    match measure.downcast_ref::<MO>() {
-        Ok(measure) => Ok(measure.clone()),
-        Err(error) => {
-            let measure = Arg::Made(Constructed::Measure(measure));
-            TheMeasure::from_arg(&measure).map_or(Err(error), |TheMeasure(measure)| Ok(measure))
-        }
-    }
+    let measure = Arg::Made(Constructed::Measure(measure));
+    TheMeasure::from_arg(&measure).map(|TheMeasure(measure)| measure)
 }
