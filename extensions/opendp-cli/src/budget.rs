@@ -289,8 +289,8 @@ fn account_text(account: &Account) -> String {
     );
     if tight { format!("{text}\n  {TIGHT}") } else { text }
 }
-/// Return the number of people that a budget states. Return `None` if the budget does not exist or
-/// states no such number.
+/// Return the number of people that a budget states. Return `None` if the budget cannot be read,
+/// does not exist, or states no such number.
 pub(crate) fn people(place: &Place) -> Option<u64> {
     Ledger::open_to_read(&place.file).ok()?.account(&place.name).ok()?.terms.size()
 }

@@ -58,7 +58,8 @@ pub(crate) fn answer(arguments: &Arguments) -> Result<Json> {
     let (mut rows, mut uneven, mut blank) = (0_u64, 0_u64, 0_u64);
     while let Some(row) = table.next_row()? {
         rows += 1;
-        // In a table of one column, a blank line is an empty cell, which the column counts.
+        // In a table of one column, a blank line is an empty cell. The tally of this column counts
+        // the cell, so the line does not count as blank.
         let is_blank = names.len() != 1
             && matches!(&row[..], [] | [Some(_)] if row.iter().flatten().all(String::is_empty));
         blank += u64::from(is_blank);

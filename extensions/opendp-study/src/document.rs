@@ -85,10 +85,10 @@ impl ColumnFields {
             fields => from_json(fields),
         }
     }
-    /// Check that bounds are in order and are stated only for numbers. Also check that a missing
-    /// cell counts as a number within the bounds. Earlier versions made no such checks. So check
-    /// only before a new answer. Then a ledger can still return the answers that it keeps for an
-    /// earlier document.
+    /// Check that bounds are in order and are stated only for numbers. If a number replaces missing
+    /// cells, also check that this number is within the bounds. Earlier versions made no such
+    /// checks. So check only before a new answer. Then a ledger can still return the answers that
+    /// it keeps for an earlier document.
     pub(super) fn check(&self) -> Result<()> {
         self.check_drop()?;
         match (self.kind, self.bounds) {

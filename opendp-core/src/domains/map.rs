@@ -67,7 +67,8 @@ named!(MapDomain<K, V> as "MapDomain");
 /// * `value_domain` - the domain of the values
 ///
 /// # Errors
-/// The errors of reading the two domains, with the name of the argument.
+/// None in a Rust program. In a document, a domain that cannot be read is an error that names the
+/// argument.
 pub fn map_domain<K: HashableAtom, V: Atom>(
     key_domain: TheDomain<AtomDomain<K>>,
     value_domain: TheDomain<AtomDomain<V>>,

@@ -53,7 +53,8 @@ named!(OptionDomain<D> as "OptionDomain");
 /// * `element_domain` - the domain of the values that are not missing
 ///
 /// # Errors
-/// The errors of reading the element domain, with the name of the argument.
+/// None in a Rust program. In a document, an element domain that cannot be read is an error that
+/// names the argument.
 pub fn option_domain<T: Atom>(
     element_domain: TheDomain<AtomDomain<T>>,
 ) -> Result<TheDomain<OptionDomain<AtomDomain<T>>>> {

@@ -52,7 +52,8 @@ named!(PairDomain<A, B> as "PairDomain");
 /// * `domain_1` - the domain of the second parts
 ///
 /// # Errors
-/// The errors of reading the two domains, with the name of the argument.
+/// None in a Rust program. In a document, a domain that cannot be read is an error that names the
+/// argument.
 pub fn pair_domain<A: Atom, B: Atom>(
     domain_0: TheDomain<AtomDomain<A>>,
     domain_1: TheDomain<AtomDomain<B>>,

@@ -94,7 +94,8 @@ named!(VectorDomain<D> as "VectorDomain");
 /// * `size` - the length of every vector, if it is public; without it, any length is allowed
 ///
 /// # Errors
-/// The errors of reading the element domain, with the name of the argument.
+/// None in a Rust program. In a document, an element domain that cannot be read is an error that
+/// names the argument.
 pub fn vector_domain<D: Domain>(
     atom_domain: TheDomain<D>,
     size: Option<usize>,

@@ -137,8 +137,8 @@ impl<I: Carrier, O: Carrier> Partial<I, O> {
     /// # Errors
     /// `FailedFunction` when `other` belongs to another function. `NotImplemented` when the
     /// function draws a secret sample, unless `other` comes from the same function object or from a
-    /// clone of this object. `NoEntropy` when no random number can be drawn for a step without a
-    /// label.
+    /// clone of this object. A random number replaces the missing label of a step: `NoEntropy` when
+    /// it cannot be drawn.
     pub fn merge(&mut self, mut other: Self) -> Result<()> {
         if !self.label.same(&other.label)? {
             return Err(self.label.foreign());
@@ -149,8 +149,8 @@ impl<I: Carrier, O: Carrier> Partial<I, O> {
     ///
     /// # Errors
     /// `FailedFunction` when the state cannot be serialized. `NotImplemented` when the function
-    /// draws a secret sample. `NoEntropy` when no random number can be drawn for a step without a
-    /// label.
+    /// draws a secret sample. A random number replaces the missing label of a step: `NoEntropy`
+    /// when it cannot be drawn.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         seal(self.label.text()?.to_owned(), self.fold.save(&*self.state)?)
     }

@@ -25,7 +25,8 @@ pub(crate) struct Convolution {
     first: i64,
     /// The tilted masses, up to an error of `error`. No mass is negative.
     mass: Vec<f64>,
-    /// A bound on the error of each mass. Mass that comes from outside the window is not included.
+    /// A bound on the error of each mass. The cyclic transform also moves mass from outside the
+    /// window into it. This mass is not part of the bound: see `outside`.
     error: f64,
     /// Bounds on the tilted mass outside the window: on both sides, and only above the window.
     outside: f64,

@@ -25,15 +25,15 @@ use super::{GaussianPair, SampledPair};
 /// - Let `(C, D)` be the pair of `times` releases with `below`. The second condition is: there is a
 ///   (possibly random) function of the output with two properties. If the output has the law `P`,
 ///   the law of the result is at least `(1 - f) C`. If the output has the law `Q`, the law of the
-///   result is at most `D / (1 - f)`. For a composition, let `C` and `D` now be the products of
-///   these distributions over all releases. Let `F` be the sum of all `f`, and let `F <= 1/3`. Let
-///   `delta` be the delta of `(C, D)`: the largest `C(E) - e^epsilon D(E)` of any event `E`. Take
-///   an event `E` with this largest value, and let `c = C(E)` and `d = D(E)`. Let the functions of
-///   all releases act on the output of the composition. Consider the probability that the result of
-///   these functions is in `E`. Under the first distribution, this probability is at least
-///   `(1 - F) c`. Under the second distribution, it is at most `d / (1 - F)`. So the delta of the
-///   composition is at least `delta - F c - (1 / (1 - F) - 1) e^epsilon d`. This value is at least
-///   `delta - 3 F`, because `e^epsilon d <= c <= 1`.
+///   result is at most `D / (1 - f)`. For a composition, let `P`, `Q`, `C` and `D` now be the
+///   products of these distributions over all releases. Let `F` be the sum of all `f`, and let
+///   `F <= 1/3`. Let `delta` be the delta of `(C, D)`: the largest `C(E) - e^epsilon D(E)` of any
+///   event `E`. Take an event `E` with this largest value, and let `c = C(E)` and `d = D(E)`. Let
+///   the functions of all releases act on the output of the composition. Consider the probability
+///   that the result of these functions is in `E`. Under `P`, this probability is at least
+///   `(1 - F) c`. Under `Q`, it is at most `d / (1 - F)`. So the delta of the composition is at
+///   least `delta - F c - (1 / (1 - F) - 1) e^epsilon d`. This value is at least `delta - 3 F`,
+///   because `e^epsilon d <= c <= 1`.
 #[derive(Clone)]
 pub struct Between {
     /// The pair `above`: `times` releases with this pair dominate `(P, Q)`, except for the failure.

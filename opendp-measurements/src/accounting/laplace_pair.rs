@@ -277,8 +277,9 @@ impl DominatingPair for SampledLaplacePair {
         Some(Box::new(list.with_error(error(SIZES[size]))?))
     }
     fn most(&self) -> f64 {
-        // The exponential is convex. So the largest loss for a removed record is at least the
-        // largest loss for an added record.
+        // Let `X` be epsilon with a probability of `rate`, and otherwise 0. The largest loss is
+        // `ln E[e^X]` for a removed record, and `-ln E[e^-X]` for an added record. The exponential
+        // is convex, so the first loss is at least `E[X]`, and the second is at most `E[X]`.
         self.sampled(self.epsilon) * (1.0 + 256.0 * U)
     }
     fn reverse(&self) -> Option<Arc<dyn DominatingPair>> {

@@ -38,11 +38,11 @@ impl ComposableLoss for Account {
     /// profiles, the result is the smaller of two bounds: the bound of the joined account, and the
     /// bound of basic composition.
     fn compose(&self, profiles: &[PrivacyProfile]) -> Result<PrivacyProfile> {
-        // `known` joins the accounts in which no pair is given only by a curve. `exact` contains
-        // the profiles of these accounts. `curves` joins all other accounts and curves, and
-        // `members` contains their profiles. For some accounts, only a `rho` or only Renyi bounds
-        // are known. One pair replaces all these accounts. `curves` contains this pair, and
-        // `members` contains its profile.
+        // `known` joins the accounts whose pairs are all known as distributions, and not only as
+        // curves. `exact` contains the profiles of these accounts. `curves` joins all other
+        // accounts and curves, and `members` contains their profiles. For some accounts, only a
+        // `rho` or only Renyi bounds are known. One pair replaces all these accounts. `curves`
+        // contains this pair, and `members` contains its profile.
         let (mut known, mut curves) = (Account::new(), Account::new());
         let (mut members, mut exact) = (Vec::new(), Vec::new());
         let (mut rho, mut renyi, mut kinds) = (0.0f64, Vec::new(), HashMap::new());

@@ -110,7 +110,8 @@ impl<MO: BudgetMeasure> Context<MO> {
     pub(crate) fn room(&self, wanted: &Wanted, kind: Kind) -> Result<Room> {
         self.locked()?.account.room(wanted, kind)
     }
-    /// Find the largest costs that fit the share of the next `count` queries together.
+    /// Find the largest costs that fit a share of the budget. The next `count` queries have this
+    /// share together.
     pub(crate) fn endowed(&self, count: usize, wanted: Option<&[Exact]>) -> Result<Endowed> {
         let books = self.locked()?;
         let share = self.split.share_of(books.entries.len(), count, wanted)?;

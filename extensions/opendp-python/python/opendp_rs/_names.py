@@ -40,7 +40,10 @@ def find(attribute: str, prefix: str = "") -> str | None:
 
 
 def attributes(accept: Callable[[str], bool], prefix: str = "") -> list[str]:
-    """List the accepted names with a prefix, and the ``then_`` form of each ``make_`` name."""
+    """List the accepted names that have ``prefix``, without this prefix.
+
+    The list also has the ``then_`` form of each ``make_`` name.
+    """
     found = []
     for name in KINDS:
         if prefix_of(name) != prefix or not accept(name):

@@ -61,7 +61,8 @@ const STEPS: usize = 20;
 ///
 /// In the dialect of PostgreSQL, the parser reads the argument `a` of a call `f(a)` twice, because
 /// an expression can name an argument, as in `f(name => a)`. So `d` nested calls would take `2^d`
-/// steps. With `Postgres`, only a word can name an argument, so the parser reads an argument once.
+/// steps. In the dialect of this type, only a word can name an argument, and no other expression.
+/// So the parser reads an argument once.
 ///
 /// The parser also reads tables such as `((SELECT ..) CROSS JOIN ..)` twice, and it reads parts of
 /// some wrong statements several times. So the steps are counted, and the parser stops after

@@ -126,10 +126,10 @@ impl Coarse {
     pub(super) fn step(&self) -> f64 {
         self.losses.iter().map(|(loss, _)| loss.step).fold(1e-3, f64::max)
     }
-    /// Find the approximate saddle point of the target, and return the estimate at this tilt. If
-    /// the target is an epsilon, the saddle point is the tilt at which the mean of the tilted sum
-    /// is this epsilon. If the target is a delta, the saddle point is the tilt at which the
-    /// estimate of delta is this delta.
+    /// Find a tilt that is approximately the saddle point of the target, and return the estimate at
+    /// this tilt. If the target is an epsilon, the saddle point is the tilt at which the mean of
+    /// the tilted sum is this epsilon. If the target is a delta, the saddle point is the tilt at
+    /// which the estimate of delta is this delta.
     fn estimate(&self, target: Target) -> Estimate {
         let state_at = |tilt: f64| {
             let (log, mean, variance) = self.cumulants(tilt);

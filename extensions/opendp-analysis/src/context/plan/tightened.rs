@@ -164,8 +164,9 @@ fn less(settings: &[Setting], factor: f64) -> Result<Vec<Setting>> {
     }
     Ok(less)
 }
-/// Return the share of each release. Discrete Gaussian noise has its pair of `own`, the pairs at
-/// the new scales. All other noise has its pair of `pairs`, with all losses multiplied by `factor`.
+/// Return the share of each release. For discrete Gaussian noise, this is the pair in `own`, the
+/// list of the pairs at the new scales. For all other noise, this is the pair in `pairs`, with all
+/// losses multiplied by `factor`.
 fn shares_of(pairs: &[SharePair], own: &[SharePair], factor: f64) -> Vec<SharePair> {
     let mut shares = Vec::with_capacity(pairs.len());
     for (pair, own) in pairs.iter().zip(own) {
