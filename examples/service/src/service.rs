@@ -105,7 +105,7 @@ impl Service {
         let d_in = release.input().metric().decode(&json!(D_IN))?;
         // An id belongs to one client. The version is a fact of the request: after a new version,
         // an old id is an error, and not an answer about the old version.
-        let request = Request::new(&format!("{client}/{id}"), &release, &d_in)?
+        let request = Request::new(&json!([client, id]).to_string(), &release, &d_in)?
             .by(client)
             .pipeline(document.json())
             .source(&json!({"table": "people", "version": table.version}))

@@ -153,7 +153,7 @@ impl PyStudy {
     fn ask<'py>(
         &self,
         py: Python<'py>,
-        columns: HashMap<String, Bound<'py, PyAny>>,
+        read: &Bound<'py, PyAny>,
         alpha: f64,
     ) -> PyResult<Answered<'py>> {
         self.opened.ask(py, || {
@@ -164,11 +164,12 @@ impl PyStudy {
                              count the losses of both studies";
                 return Err(Error::BudgetExceeded(spent.into())).or_raise(py);
             }
-            let read = self.study.columns().map(|(name, kind)| {
-                let column = columns.get(name).ok_or_else(|| misfit(name, kind))?;
-                Ok((name, cells(column, name, kind)?))
+            // The budget is spent now. So a source of rows, such as a lazy frame, runs only once.
+            let found = self.study.columns().map(|(name, kind)| {
+                let column = read.call1((name,))?;
+                Ok((name, cells(&column, name, kind).or_raise(py)?))
             });
-            let mut read = read.collect::<Result<HashMap<_, _>>>().or_raise(py)?;
+            let mut read = found.collect::<PyResult<HashMap<_, _>>>()?;
             same_rows(&read).or_raise(py)?;
             let outcome = detached(py, || {
                 let take = |name: &str, kind| read.remove(name).ok_or_else(|| misfit(name, kind));

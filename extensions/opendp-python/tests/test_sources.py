@@ -294,3 +294,84 @@ def test_decimal_numbers_are_read_as_floats(library):
         table = frame.lazy() if library == "a lazy frame" else frame
     with pytest.warns(UserWarning, match="above 10"):
         assert values(dp.Study(document).ask(table, public_types=True)) == [260]
+
+
+def test_an_object_whose_rows_are_gone_is_not_an_empty_table():
+    class Once:
+        def __init__(self):
+            self.reader = TABLE.to_reader()
+
+        def __arrow_c_stream__(self, requested_schema=None):
+            return self.reader.__arrow_c_stream__(requested_schema)
+
+    once = Once()
+    assert values(study().ask(once)) == [300, 400, 100, 100]
+    assert "is spent" in refused(study(), once)
+
+
+def test_a_source_runs_only_after_the_budget_is_spent():
+    runs = []
+
+    def counted(frame):
+        runs.append(1)
+        return frame
+
+    lazy = FRAME.lazy().map_batches(counted, schema=FRAME.schema)
+    asked = study()
+    with pytest.raises(dp.OpenDPError, match="alpha"):
+        asked.ask(lazy, 2.0)
+    assert not runs
+    asked.ask(lazy)
+    assert len(runs) == 1
+    with pytest.raises(dp.BudgetExceededError):
+        asked.ask(lazy)
+    assert len(runs) == 1
+
+    def stopped(_):
+        raise KeyboardInterrupt
+
+    asked = study()
+    with pytest.raises(KeyboardInterrupt):
+        asked.ask(Rows(stopped))
+    with pytest.raises(dp.BudgetExceededError):
+        asked.ask(FRAME)
+
+
+class Rows:
+    """A lazy frame whose rows come from a function."""
+
+    def __init__(self, rows):
+        self.rows = rows
+
+    def collect_schema(self):
+        return FRAME.schema
+
+    def select(self, columns):
+        return self.rows(columns)
+
+
+Rows.__module__, Rows.__name__ = "polars.lazyframe", "LazyFrame"
+
+
+@pytest.mark.parametrize("package", ["pyarrow", "pandas", "polars"])
+def test_decimal_numbers_are_read_as_the_nearest_floats_and_whole_numbers_exactly(package):
+    import decimal
+
+    tenths = pyarrow.array([decimal.Decimal(k) / 10 for k in range(100)], pyarrow.decimal128(38, 9))
+    large = pyarrow.array([decimal.Decimal(2**53 + 1)] * 100, pyarrow.decimal128(38, 0))
+    table = pyarrow.table({"x": tenths, "n": large})
+    if package == "polars":
+        table = polars.from_arrow(table)
+    if package == "pandas":
+        table = table.to_pandas(types_mapper=__import__("pandas").ArrowDtype)
+    equal = [{"count": {}, "where": {"x": {"in": [k / 10]}}} for k in range(100)]
+    whole = {"count": {}, "where": {"n": {"in": [2**53 + 1]}}}
+    document = {
+        "context": {
+            "unit": {"person": 1},
+            "budget": {"epsilon": 1e7},
+            "columns": {"x": {"T": "f64"}, "n": {"T": "i64"}},
+        },
+        "questions": [*equal, whole],
+    }
+    assert values(dp.Study(document).ask(table)) == [1] * 100 + [100]

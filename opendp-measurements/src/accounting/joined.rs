@@ -69,19 +69,8 @@ pub fn mu_of_pure(epsilon: f64) -> Result<f64> {
         return 2.0.inf_mul(2.0.inf_mul(epsilon.inf_sub(4.5)?)?.inf_sqrt()?);
     }
     let least = response(epsilon)?;
-    // Newton's method solves `ln T(x) = ln least`. It starts at `sqrt(2 epsilon)`, where `T` is at
-    // most `e^-epsilon / 2`. `ln T` is concave, so `x` approaches the root from above. Newton's
-    // method for `T` itself would need several hundred steps for a large epsilon.
-    let mut x = (2.0 * epsilon).sqrt();
-    for _ in 0..100 {
-        let density = INVERSE_SQRT_TWO_PI * (-x * x / 2.0).neg_inf_exp()?;
-        let tail = tail_above(x, epsilon)?;
-        let step = ln_1p((tail - least) / least) * tail / density;
-        if !(x * 1e-13 < step.abs() && step.is_finite()) {
-            break;
-        }
-        x += step;
-    }
+    let mut x =
+        if epsilon < 16.0 { from_below(epsilon, least)? } else { from_above(epsilon, least)? };
     // Then increase `x` until `T(x)` is at most `least`. So the result `2 x` is a bound even if
     // Newton's method stops far from the root.
     let mut by = f64::EPSILON;
@@ -90,6 +79,40 @@ pub fn mu_of_pure(epsilon: f64) -> Result<f64> {
         by *= 2.0;
     }
     2.0.inf_mul(x)
+}
+
+/// Solve `T(x) = least` approximately, by Newton's method from 0. `T` is convex for positive
+/// arguments, so `x` approaches the root from below. For a large epsilon, this needs hundreds of
+/// steps.
+fn from_below(epsilon: f64, least: f64) -> Result<f64> {
+    let mut x = 0.0_f64;
+    for _ in 0..200 {
+        let step = (tail_above(x, epsilon)? - least) / density(x)?;
+        if !(x * 1e-13 < step) {
+            break;
+        }
+        x += step;
+    }
+    Ok(x)
+}
+/// Solve `ln T(x) = ln least` approximately, by Newton's method from `sqrt(2 epsilon)`. There, `T`
+/// is at most `e^-epsilon / 2`. `ln T` is concave, so `x` approaches the root from above. For a
+/// small epsilon, the rounded `T` is constant near the root, and `x` can stop far above the root.
+fn from_above(epsilon: f64, least: f64) -> Result<f64> {
+    let mut x = (2.0 * epsilon).sqrt();
+    for _ in 0..100 {
+        let tail = tail_above(x, epsilon)?;
+        let step = ln_1p((tail - least) / least) * tail / density(x)?;
+        if !(x * 1e-13 < step.abs() && step.is_finite()) {
+            break;
+        }
+        x += step;
+    }
+    Ok(x)
+}
+/// Return about the density of the standard normal distribution.
+fn density(x: f64) -> Result<f64> {
+    Ok(INVERSE_SQRT_TWO_PI * (-x * x / 2.0).neg_inf_exp()?)
 }
 
 /// Return a lower bound on the largest epsilon for which every `epsilon`-DP mechanism is `mu`-GDP.
@@ -261,123 +284,4 @@ pub fn joined_epsilon(pure: f64, mu: f64, delta: f64) -> Result<f64> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::gaussian::gaussian_tradeoff;
-    use super::*;
-
-    #[test]
-    fn the_normal_shift_of_a_pure_loss_is_below_randomized_response_everywhere() {
-        for epsilon in [1e-9, 1e-3, 0.2, 1.0, 5.0, 30.0] {
-            let mu = mu_of_pure(epsilon).unwrap();
-            let e = f64::exp(epsilon);
-            let response = |alpha: f64| (1.0 - e * alpha).max((1.0 - alpha) / e).max(0.0);
-            for step in 0..=200 {
-                let alpha = f64::from(step) / 200.0;
-                let normal = gaussian_tradeoff(mu, alpha).unwrap().lower;
-                assert!(normal <= response(alpha) + 1e-12, "{epsilon} {alpha}");
-            }
-            // The control: for a slightly smaller `mu`, the trade-off function of the normal shift
-            // is above the point `(v, v)` of randomized response.
-            let v = 1.0 / (1.0 + e);
-            assert!(v < normal_tail(mu / 2.0 * (1.0 - 1e-6)).unwrap().lower, "{epsilon}");
-            let back = pure_of_mu(mu).unwrap();
-            assert!((back / epsilon - 1.0).abs() < 1e-6, "{epsilon} {back}");
-            assert!(mu_of_pure(back).unwrap() <= mu);
-        }
-        assert_eq!(mu_of_pure(0.0).unwrap(), 0.0);
-        assert_eq!(pure_of_mu(0.0).unwrap(), 0.0);
-        // For a small loss, `mu` is about sqrt(pi / 2) times epsilon.
-        assert!((mu_of_pure(1e-4).unwrap() / 1.253_314_137e-4 - 1.0).abs() < 1e-6);
-    }
-    /// The exact values are the roots of `T(mu / 2) = 1 / (1 + e^epsilon)`, with 60 digits.
-    #[test]
-    fn the_mu_of_a_large_pure_loss_is_tight() {
-        for (epsilon, exact) in [
-            (20.0, 11.758_418_713_653_1),
-            (200.0, 39.607_338_760_602_42),
-            (553.0, 66.246_805_931_716_46),
-            (699.0, 74.536_552_124_149_92),
-            (701.0, 74.643_727_962_346_27),
-            (1e5, 894.395_787_357_050_2),
-        ] {
-            let found = mu_of_pure(epsilon).unwrap();
-            assert!(exact * (1.0 - 1e-15) <= found, "{epsilon}: {found}");
-            let slack = if epsilon <= 700.0 { 1e-9 } else { 1e-3 };
-            assert!(found <= exact * (1.0 + slack), "{epsilon}: {found}");
-        }
-        assert_eq!(mu_of_pure(f64::INFINITY).unwrap(), f64::INFINITY);
-        assert!(mu_of_pure(f64::NAN).is_err());
-        let found: Vec<f64> = (0..1600).map(|e| mu_of_pure(f64::from(e)).unwrap()).collect();
-        assert!(found.windows(2).all(|pair| pair[0] < pair[1]));
-    }
-    #[test]
-    fn delta_in_floats_is_never_below_the_certified_one_and_close_to_it() {
-        for mu in [1e-9, 1e-4, 0.02, 0.3, 1.0, 7.0, 60.0] {
-            for part in [0.0, 1e-3, 0.5, 1.0, 3.0, 8.0, 30.0] {
-                let epsilon = part * mu + mu * mu / 2.0;
-                let exact = gaussian_delta(mu, epsilon).unwrap();
-                let found = gaussian_delta_above(mu, epsilon).unwrap();
-                assert!(exact.lower <= found, "{mu} {epsilon}: {found} {exact:?}");
-                assert!(found <= exact.upper * (1.0 + 2e-6), "{mu} {epsilon}: {found} {exact:?}");
-            }
-        }
-    }
-    #[test]
-    fn a_negative_loss_is_refused() {
-        for (pure, epsilon) in [(-1.0, 1.0), (0.0, -1.0), (f64::NAN, 1.0), (0.0, f64::NAN)] {
-            let error = joined_delta(pure, 0.5, epsilon).unwrap_err();
-            assert_eq!(error.kind(), "InvalidDistance", "{pure} {epsilon}");
-        }
-    }
-    #[test]
-    fn an_infinite_epsilon_leaves_only_infinite_losses() {
-        let infinite = f64::INFINITY;
-        for pure in [0.0, 1e-300, 1.0, f64::MAX] {
-            assert_eq!(joined_delta(pure, 0.5, infinite), Ok(0.0), "{pure}");
-            assert_eq!(joined_delta(pure, infinite, infinite), Ok(1.0), "{pure}");
-            let error = joined_delta(pure, f64::NAN, infinite).unwrap_err();
-            assert_eq!(error.kind(), "InvalidDistance", "{pure}");
-            assert!(1e99 < joined_mu(pure, infinite, 1e-6).unwrap(), "{pure}");
-        }
-        for epsilon in [0.0, 1.0, infinite] {
-            assert_eq!(joined_delta(infinite, 0.5, epsilon), Ok(1.0), "{epsilon}");
-            assert_eq!(joined_mu(infinite, epsilon, 1e-6), Ok(0.0), "{epsilon}");
-        }
-        assert_eq!(joined_epsilon(infinite, 0.5, 1e-6), Ok(infinite));
-    }
-    #[test]
-    fn a_pure_loss_shifts_a_gaussian_profile_by_less_than_itself() {
-        let (pure, mu) = (0.4, 0.15);
-        // Integrate on a fine grid over the loss of the Gaussian noise, which has the law
-        // `N(mu^2 / 2, mu^2)`.
-        let direct = |epsilon: f64| -> f64 {
-            let p = 1.0 / (1.0 + f64::exp(-pure));
-            [(p, pure), (1.0 - p, -pure)]
-                .map(|(mass, loss)| {
-                    (-80_000..80_000)
-                        .map(|step| {
-                            let z = f64::from(step) / 10_000.0;
-                            let density = 0.398_942_280_401_432_7 * f64::exp(-z * z / 2.0) / 1e4;
-                            let total = loss + mu * mu / 2.0 + mu * z;
-                            mass * density * (1.0 - f64::exp(epsilon - total)).max(0.0)
-                        })
-                        .sum::<f64>()
-                })
-                .iter()
-                .sum()
-        };
-        for epsilon in [0.5, 0.8, 1.0] {
-            let found = joined_delta(pure, mu, epsilon).unwrap();
-            assert!((found / direct(epsilon) - 1.0).abs() < 1e-5, "{epsilon} {found}");
-            assert!(found < gaussian_delta(mu, epsilon - pure).unwrap().lower);
-            let back = joined_mu(pure, epsilon, found).unwrap();
-            assert!(back <= mu * (1.0 + 1e-9) && mu * (1.0 - 2e-6) < back, "{back}");
-            let back = joined_epsilon(pure, mu, found * (1.0 + 1e-12)).unwrap();
-            assert!(epsilon * (1.0 - 1e-9) <= back && back < epsilon * (1.0 + 2e-6), "{back}");
-        }
-        assert_eq!(joined_mu(0.4, 0.3, 1e-6).unwrap(), 0.0);
-        assert_eq!(joined_mu(0.0, 1.0, 0.0).unwrap(), 0.0);
-        assert_eq!(joined_epsilon(0.4, 0.0, 0.0).unwrap(), 0.4);
-        assert_eq!(joined_epsilon(0.0, 0.1, 0.0).unwrap(), f64::INFINITY);
-    }
-}
+mod tests;

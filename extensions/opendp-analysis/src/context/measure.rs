@@ -299,6 +299,17 @@ macro_rules! erased {
 }
 erased!(MaxDivergence Approximate<MaxDivergence> ZeroConcentratedDivergence);
 
+impl<MO: BudgetMeasure> Budget<MO> {
+    /// Check that this amount of a budget is stated in the measure of the budget.
+    pub(super) fn check_measure(&self, whole: &MO) -> Result<()> {
+        let (found, expected) = (name_of(&self.measure), name_of(whole));
+        if found == expected {
+            return Ok(());
+        }
+        let reason = format!("expected an amount in the measure {expected}, found {found}");
+        Err(Error::argument("spending", reason))
+    }
+}
 /// Return the name of a measure.
 pub(super) fn name_of(measure: &impl Measure) -> String {
     measure.erased().inner_type().to_string()

@@ -109,6 +109,8 @@ pub struct Plan<'c, MO: BudgetMeasure> {
     number: PlanNumber,
     id: Option<String>,
     wanted: Option<Vec<Exact>>,
+    /// The error of the amount in `wanted`.
+    wrong: Option<Error>,
     /// Whether questions after the plan may use another division of the budget, as after a plan of
     /// [`Plan::of_one_question`].
     shares: bool,
@@ -165,6 +167,7 @@ impl<'c, MO: BudgetMeasure> Plan<'c, MO> {
             number: PlanNumber::next(),
             id: None,
             wanted: None,
+            wrong: None,
             shares: false,
             units: None,
             drafts: Vec::new(),
@@ -183,8 +186,12 @@ impl<'c, MO: BudgetMeasure> Plan<'c, MO> {
     }
     /// Set the limit for the total cost of all questions of the plan. Use this method if the budget
     /// is spent as you go. The queries of a plan must not state amounts.
+    ///
+    /// If the types of the measures are erased, an amount in another measure makes the plan an
+    /// error.
     #[must_use]
     pub fn spending(mut self, share: Budget<MO>) -> Self {
+        self.wrong = share.check_measure(self.context.measure()).err();
         self.wanted = Some(share.parts);
         self
     }
@@ -308,6 +315,9 @@ impl<'c, MO: BudgetMeasure> Plan<'c, MO> {
         }
         let count = self.items.len();
         let deltas = self.drafts.iter().filter(|draft| draft.takes_delta()).count();
+        if let Some(wrong) = &self.wrong {
+            return Err(wrong.clone());
+        }
         let mut endowed = self.context.endowed(count, self.wanted.as_deref())?;
         if self.shares {
             endowed.use_open_filters()?;

@@ -55,10 +55,14 @@ impl<'c, MO: BudgetMeasure> Query<'c, MO> {
     ///
     /// The queries of a [`Plan`](super::Plan) must not state amounts. The plan
     /// [states](super::Plan::spending) one amount for all its queries.
+    ///
+    /// If the types of the measures are erased, an amount in another measure makes the query an
+    /// error.
     #[must_use]
     pub fn spending(mut self, share: Budget<MO>) -> Self {
+        let wrong = share.check_measure(self.context.measure()).err();
         self.wanted = Some(share.parts);
-        self
+        self.failing(wrong)
     }
     /// Set the title of the query in reports.
     #[must_use]

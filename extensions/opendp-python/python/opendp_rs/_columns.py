@@ -152,9 +152,26 @@ def _of_decimals(column: Any) -> Any:
     dtype = getattr(dtype, "pyarrow_dtype", dtype)
     if not str(dtype).lower().startswith("decimal"):
         return column
+    whole = getattr(dtype, "scale", None) == 0
+    if package == "polars":
+        polars = __import__("polars")
+        return _first_cast(column, [polars.Int64, polars.Float64] if whole else [polars.Float64])
     if package == "pandas":
-        return column.astype("double[pyarrow]")
-    return column.cast(__import__("polars").Float64 if package == "polars" else "float64")
+        column = column.array.__arrow_array__()
+    # The cast of pyarrow from decimals to floats is not rounded to the nearest float.
+    column = column.cast("string")
+    return _first_cast(column, ["int64", "float64"] if whole else ["float64"])
+
+
+def _first_cast(column: Any, types: list[Any]) -> Any:
+    """Return a column with the first of these types that has room for all cells."""
+    *first, last = types
+    for dtype in first:
+        try:
+            return column.cast(dtype)
+        except Exception:  # A cell does not fit.
+            continue
+    return column.cast(last)
 
 
 def _read(column: Any) -> Any:

@@ -79,7 +79,7 @@ def source_of(value: Any) -> Source | None:
     known = package in ("builtins", "numpy", "pandas", "polars")
     if known or not hasattr(type(value), "__arrow_c_stream__"):
         return None
-    return _of_reader(_pyarrow().RecordBatchReader.from_stream(value))
+    return _of_stream(value)
 
 
 def is_lazy(value: Any) -> bool:
@@ -123,6 +123,28 @@ def _of_reader(reader: Any) -> Source:
         return pyarrow.Table.from_batches([batch.select(names) for batch in reader], schema)
 
     return Source(_types(reader.schema), read)
+
+
+def _of_stream(value: Any) -> Source:
+    """Return the source of an object with the method ``__arrow_c_stream__``.
+
+    Some objects give their rows each time, and some only once. If an object gave rows before and
+    gives none now, its rows are gone, so reading it is an error.
+    """
+    source, read_before = _of_reader(_pyarrow().RecordBatchReader.from_stream(value)), _consumed()
+
+    def read(names: list[str]) -> Any:
+        table = source.table(names)
+        try:
+            if table.num_rows:
+                read_before.add(value)
+            elif value in read_before:
+                raise Consumed
+        except TypeError:  # The object has no weak references or no hash.
+            pass
+        return table
+
+    return Source(source.types, read)
 
 
 _READERS: list[Any] = []

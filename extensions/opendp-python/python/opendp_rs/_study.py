@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from . import _html, _native
@@ -101,7 +101,8 @@ class Study:
         ``data`` can also be a lazy frame of Polars, a data set, a scanner or a stream of pyarrow, a
         relation of DuckDB, or a table with the method ``__arrow_c_stream__``. It runs once, after
         the charge, and only for the columns of the study. An error while it runs can depend on a
-        row. So such an error is treated like a cell of another type.
+        row. So such an error is treated like a cell of another type. A stream gives its rows once,
+        so a stream that was read before is an error, even if the id has kept answers.
 
         Each interval contains the true number with a probability of at least ``1 - alpha``. This
         probability has another meaning for counts whose keys were found in the data. Then the
@@ -132,8 +133,7 @@ class Study:
             self._check_types(columns)
         if place is not None:
             return self._charged(columns, alpha, *place)
-        found = {name: cells_or_none(column) for name, column in columns.items()}
-        document, text, notes = self._study.ask(found, alpha)
+        document, text, notes = self._study.ask(_reader(columns), alpha)
         return Outcome(document, f"{text}\nnote: {_UNRECORDED}", [*notes, _UNRECORDED])
 
     def _check_types(self, columns: dict[str, Any]) -> None:
@@ -154,13 +154,15 @@ class Study:
         ledger: _native.Ledger,
         place: tuple[str, str, str],
     ) -> Outcome:
-        def read(name: str) -> Any:
-            return cells_or_none(columns[name])
-
-        answered, lines, charge = self._study.ask_charged(read, alpha, ledger, place)
+        answered, lines, charge = self._study.ask_charged(_reader(columns), alpha, ledger, place)
         document, text, notes = answered
         text = "\n".join([text, *lines])
         return Outcome({**document, "charge": charge}, text, [*notes, *lines[:-1]])
+
+
+def _reader(columns: dict[str, Any]) -> Callable[[str], Any]:
+    """Return the function that reads a column. It is called after the budget is spent."""
+    return lambda name: cells_or_none(columns[name])
 
 
 def _with_names_of_types(document: Mapping[str, Any]) -> dict[str, Any]:

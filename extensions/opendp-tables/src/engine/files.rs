@@ -1,5 +1,6 @@
 //! Files and folders of tables: which files are read, and why a file cannot be read.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use datafusion::arrow::datatypes::DataType;
@@ -107,11 +108,23 @@ fn check_pattern(name: &str, source: &Source) -> Result<()> {
     };
     Err(cannot_open(name, &reason))
 }
-/// Return the existing files and folders that a path, a `file://` URL or a pattern names. Links are
-/// resolved.
+/// Return the existing files and folders that a path, a `file://` URL or a pattern names, and all
+/// files in these folders. Links are resolved.
 pub(crate) fn places(text: &str) -> Vec<PathBuf> {
-    let text = text.strip_prefix("file://").unwrap_or(text);
-    let path = Path::new(text);
+    let mut places = named_places(text);
+    let mut seen: HashSet<PathBuf> = places.iter().cloned().collect();
+    let mut next = 0;
+    while let Some(folder) = places.get(next) {
+        let inside = entries(folder).filter_map(|path| path.canonicalize().ok());
+        let new: Vec<PathBuf> = inside.filter(|path| seen.insert(path.clone())).collect();
+        places.extend(new);
+        next += 1;
+    }
+    places
+}
+fn named_places(text: &str) -> Vec<PathBuf> {
+    let Ok(Source::Csv(text)) = Source::Csv(text.to_owned()).local() else { return Vec::new() };
+    let (text, path) = (text.as_str(), Path::new(&text));
     if path.exists() || !is_pattern(text) {
         return path.canonicalize().into_iter().collect();
     }

@@ -1,16 +1,15 @@
 //! Check the paths of public tables.
 
-use std::path::PathBuf;
+use std::collections::HashMap;
+use std::path::Path;
 
 use opendp_core::{Error, Result};
-use opendp_report::is_same_file;
 
 use crate::engine::places;
 use crate::metadata::Metadata;
 
-/// Check that the path of no public table is the path of a private table, is in its folder, or
-/// contains it. A hard link is the same file. Otherwise, the rows of the private table could be
-/// read as public rows.
+/// Check that no public table reads a file or a folder of a private table. Hard links to one file
+/// are one file. Otherwise, the rows of the private table could be read as public rows.
 pub(super) fn check(metadata: &Metadata) -> Result<()> {
     let all = |public: bool| {
         let tables = metadata.tables.iter().filter(move |(_, table)| table.public == public);
@@ -19,24 +18,36 @@ pub(super) fn check(metadata: &Metadata) -> Result<()> {
             places.into_iter().map(move |place| (name, place))
         })
     };
-    let private: Vec<(&String, PathBuf)> = all(false).collect();
+    if all(true).next().is_none() {
+        return Ok(());
+    }
+    let (mut paths, mut files) = (HashMap::new(), HashMap::new());
+    for (private, place) in all(false) {
+        if let Some(file) = identity(&place) {
+            files.insert(file, private);
+        }
+        paths.insert(place, private);
+    }
     for (public, place) in all(true) {
-        for (private, other) in &private {
-            let relation = if is_same_file(&place, other) {
-                "is that of"
-            } else if place.starts_with(other) {
-                "is in the folder of"
-            } else if other.starts_with(&place) {
-                "is a folder with the rows of"
-            } else {
-                continue;
-            };
+        let same_file = || identity(&place).and_then(|file| files.get(&file));
+        if let Some(private) = paths.get(&place).or_else(same_file) {
             let reason = format!(
-                "table `{public}` is public, but its file {relation} the private table \
-                 `{private}`: leave `public` out, or name another file"
+                "table `{public}` is public, but it would read rows of the private table \
+                 `{private}`: leave `public` out, or name a file or folder that the private table \
+                 does not read"
             );
             return Err(Error::argument("public", reason));
         }
     }
     Ok(())
+}
+/// Return the device and the number of a file.
+#[cfg(unix)]
+fn identity(place: &Path) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata(place).ok().map(|facts| (facts.dev(), facts.ino()))
+}
+#[cfg(not(unix))]
+fn identity(_: &Path) -> Option<(u64, u64)> {
+    None
 }

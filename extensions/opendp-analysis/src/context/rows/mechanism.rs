@@ -67,7 +67,12 @@ impl<'c, MO: BudgetMeasure, T: Atom> Rows<'c, MO, T> {
             let (space, source) = (self.query.context.space().clone(), self.query.source.clone());
             let measure = self.query.context.measure().clone();
             Box::new(move |dials| {
-                let made = |rows: ColumnSpace<T>| on_rows(&rows, make(rows.clone(), dials.scale)?);
+                let made = |rows: ColumnSpace<T>| {
+                    let made = make(rows.clone(), dials.scale)?;
+                    // The type of the measure can stand for several measures.
+                    check_measure(&measure.base(), &made.measure().erased())?;
+                    on_rows(&rows, made)
+                };
                 let release = steps.measure(made)?;
                 Ok(of_base(&measure, &release_of_tables(&space, release, source.reader())))
             })
@@ -94,6 +99,7 @@ impl<'c, MO: BudgetMeasure, T: Atom> Rows<'c, MO, T> {
             let space = rows.erase();
             let made = make(&space, parameter.value())?;
             check_space(&space, made.input())?;
+            // `typed` gives the measure of the budget to any measurement with a fitting type.
             check_measure(&measure.base(), made.measure())?;
             measure.typed(&made)
         })

@@ -5,6 +5,7 @@ use opendp_core::Carrier;
 use opendp_core::erased::AnyMeasure;
 
 use super::*;
+use crate::make_private_quantile;
 
 /// What a question states before its release: its noise, its loss, its error and its report.
 type Stated = Result<(String, f64, Option<f64>, Vec<Exact>, f64), String>;
@@ -120,5 +121,35 @@ fn the_answers_are_released_and_have_intervals() {
         let sum = incomes(&context).sum().best().unwrap().release().unwrap();
         let (low, high) = sum.interval(1e-9).unwrap();
         assert!((low..=high).contains(&4_950_000.0), "{low} {high}");
+    }
+}
+
+/// A loss in one measure must not be read in another measure.
+#[test]
+fn a_mechanism_or_an_amount_in_another_measure_is_an_error() {
+    use opendp_core::TheMeasure;
+    use opendp_measurements::AnySelectionMeasure::{Concentrated, Pure};
+    use opendp_transformations::Alpha;
+
+    let pure = || Budget::epsilon(1.0).unwrap().erase();
+    let rho = || Budget::rho(1.0).unwrap().erase();
+    for (budget, other, right) in [(pure(), rho(), Pure), (rho(), pure(), Concentrated)] {
+        let table = Table::new().with("x", vec![1_i64; 50]).unwrap();
+        let unit = PrivacyUnit::person(1).unwrap();
+        let context = Context::new(table, unit, budget.clone(), Split::as_you_go()).unwrap();
+        for found in [Pure, Concentrated] {
+            let column = context.query().spending(budget.clone()).column::<i64>("x");
+            let question = column.mechanism("a median", move |rows, scale| {
+                let (candidates, half) = ((0..9).collect(), Alpha::new(0.5)?);
+                make_private_quantile(rows, TheMeasure(found), candidates, half, scale)
+            });
+            assert_eq!(question.noise().map(drop).is_ok(), found == right);
+        }
+        let error = context.query().spending(other.clone()).count().noise().map(drop).unwrap_err();
+        assert!(error.to_string().contains("spending"), "{error}");
+        let mut plan = context.plan().spending(other);
+        plan.ask(context.query().count(), Goal::Weight(1.0)).unwrap();
+        let error = plan.solve().map(drop).unwrap_err();
+        assert!(error.to_string().contains("spending"), "{error}");
     }
 }
