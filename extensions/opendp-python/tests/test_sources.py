@@ -370,7 +370,7 @@ def test_decimal_numbers_are_read_as_the_nearest_floats_and_whole_numbers_exactl
         "context": {
             "unit": {"person": 1},
             "budget": {"epsilon": 1e7},
-            "columns": {"x": {"T": "f64"}, "n": {"T": "i64"}},
+            "columns": {"x": {"T": "f64", "missing": -1}, "n": {"T": "i64", "missing": -1}},
         },
         "questions": [*equal, whole],
     }
