@@ -17,9 +17,10 @@ impl<'c, MO: BudgetMeasure, T: Atom> Rows<'c, MO, T> {
     /// is the name of the statistic in reports.
     ///
     /// `make` takes the space of the rows and a scale of noise, and makes a measurement of the
-    /// rows. The measurement states its loss in the measure [`Accounted::Base`]: an epsilon, or a
-    /// rho if the budget is a rho. The loss must not grow with the scale. If the measurement bounds
-    /// differences between scores, this bound is not the error of the answer, so no error is known.
+    /// rows. The measurement states its loss in the measure [`BudgetMeasure::Base`]: an epsilon, or
+    /// a rho if the budget is a rho. The loss must not grow with the scale. If the measurement
+    /// bounds differences between scores, this bound is not the error of the answer, so no error is
+    /// known.
     ///
     /// ```
     /// # use opendp_analysis::{Budget, Context, PrivacyUnit, Split, Table};
