@@ -155,6 +155,7 @@ impl Account {
     /// # Errors
     /// `InvalidDistance` when epsilon is negative or NaN; `FailedMap` when one pair has more than
     /// `2^31` releases, or when the losses do not fit a grid.
+    #[inline]
     pub fn delta(&self, epsilon: f64) -> Result<Certified> {
         Ok(Certified { upper: self.delta_above(epsilon)?, lower: self.delta_below(epsilon)? })
     }
@@ -200,6 +201,7 @@ impl Account {
     /// # Errors
     /// `InvalidDistance` when delta is not from 0 to 1; `FailedMap` as for
     /// [`delta`](Account::delta).
+    #[inline]
     pub fn epsilon(&self, delta: f64) -> Result<Certified> {
         let (upper, lower) = (self.epsilon_above(delta)?, self.epsilon_below(delta)?);
         Ok(Certified { upper, lower: lower.min(upper) })

@@ -89,6 +89,7 @@ impl Estimate {
     ///
     /// # Errors
     /// The errors of [`plus`](Estimate::plus).
+    #[inline]
     pub fn minus(&self, other: &Estimate) -> Result<Self> {
         self.plus(&other.times(-1)?)
     }
