@@ -78,13 +78,9 @@ impl Service {
     /// Answer a request in JSON. The answer is JSON, also after an error.
     pub(crate) fn answer(&self, line: &str) -> Json {
         self.released(line).unwrap_or_else(|error| {
-            let retry = match error.root() {
-                // Only another id, another request or a larger budget helps.
-                Error::BudgetExceeded(_) | Error::Argument { .. } => false,
-                // A fault of the server, such as a full disk.
-                Error::FailedFunction(_) | Error::NoEntropy => true,
-                _ => false,
-            };
+            // A fault of the server, such as a full disk, can pass. After other errors, only
+            // another id, another request or a larger budget helps.
+            let retry = matches!(error.root(), Error::FailedFunction(_) | Error::NoEntropy);
             json!({"error": {
                 "kind": error.kind(),
                 "message": error.to_string(),

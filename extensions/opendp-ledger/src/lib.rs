@@ -96,8 +96,9 @@
 //!   in each retry. If a client disconnects, the call goes on, and its release is charged and kept.
 //!   A retry with the same id returns this release, and costs nothing more.
 //! - **Budgets of clients.** [`Request::also`] charges one release to the budget of a client and to
-//!   the budget of all clients. Begin each id with the name of the client. A client who states
-//!   the id and the request of another client would get the release of this other client.
+//!   the budget of all clients. Make each id from the name of the client and an id of the client,
+//!   such as the JSON of a list of both, so that ids of two clients are never equal. Otherwise, a
+//!   client who states the id and the request of another client gets the release of this client.
 //! - **Errors.** [`Error::root`](opendp_core::Error::root) is the error without its place, for a
 //!   `match`. Only `BudgetExceeded` means that too little is left. After
 //!   [`Failure::was_charged`], a retry cannot succeed, so the client needs another id.

@@ -99,10 +99,11 @@ impl Request {
     ///
     /// The release is charged to all its budgets, or to none: if one budget refuses the request,
     /// nothing is charged. Each budget keeps the release under the id of the request. So if clients
-    /// choose ids, begin each id with the name of the client. If the power fails during a charge,
-    /// it is possible that only some of the budgets were charged. Then no caller has the release. A
-    /// retry charges the other budgets, and returns the same release. The budgets of `also` are
-    /// charged before the budget of the call.
+    /// choose ids, make the id of the request from the name of the client and the chosen id, such
+    /// that ids of two clients are never equal. If the power fails during a charge, it is possible
+    /// that only some of the budgets were charged. Then no caller has the release. A retry charges
+    /// the other budgets, and returns the same release. The budgets of `also` are charged before
+    /// the budget of the call.
     ///
     /// ```
     /// use opendp_core::*;
