@@ -27,11 +27,10 @@ impl Study {
     /// column, and is not called if an id repeats earlier answers. The table is read once.
     ///
     /// An error of `open` is a [`Failure::OfFile`], which is not charged. So the error must not
-    /// depend on the records. An error of the frames is converted to a failure. An
-    /// [`Error`] becomes a [`Failure::OfData`], which is charged. To leave out
-    /// the charge for an error that does not depend on the records, such as an interrupted read,
-    /// convert the errors of the frames. The function `depends_on_records` of `opendp-data`
-    /// distinguishes these errors.
+    /// depend on the records. An error of the frames is converted to a failure. An [`Error`]
+    /// becomes a [`Failure::OfData`], which is charged. To leave out the charge for an error that
+    /// does not depend on the records, such as an interrupted read, convert the errors of the
+    /// frames. The function `depends_on_records` of `opendp-data` distinguishes these errors.
     ///
     /// These readers remove the spaces around texts, so the study is
     /// [checked](Study::check_spaces) before `open` is called.

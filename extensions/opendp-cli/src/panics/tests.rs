@@ -29,7 +29,6 @@ const ARGUMENTS: &str = "OPENDP_TEST_ARGUMENTS";
 
 /// Run the command in the folder that the test below names. Without a folder, do nothing.
 #[test]
-#[ignore = "the test below runs it in a child process"]
 fn ask_in_a_child() {
     let Some(folder) = std::env::var_os(FOLDER) else { return };
     std::env::set_current_dir(folder).unwrap();
@@ -43,7 +42,7 @@ fn ask_in_a_child() {
 /// Run the command in a child process. Return what it writes to standard error.
 fn errors(folder: &Path, arguments: &[&str]) -> String {
     let child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "panics::tests::ask_in_a_child", "--ignored", "--nocapture"])
+        .args(["--exact", "panics::tests::ask_in_a_child", "--nocapture"])
         .env("RUST_BACKTRACE", "1")
         .env(FOLDER, folder)
         .env(ARGUMENTS, json!(arguments).to_string())
